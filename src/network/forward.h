@@ -1,0 +1,33 @@
+#ifndef NORMA_NETWORK_FORWARD_H
+#define NORMA_NETWORK_FORWARD_H
+/*
+ * Forward pass of target layers in FP64: im2col and one GEMM an image, OpenMP over images. The
+ * arithmetic of an image does not depend on the others, on the number of threads or on how images
+ * are spread over ranks. BLAS is called from OpenMP threads: set it to one thread before.
+ */
+#include "src/network/network.h"
+
+/* Scratch memory for forward passes of one network with up to n_threads OpenMP threads. */
+typedef struct norma_forward norma_forward;
+
+/* Shapes must have been inferred with known image extents (NORMA_CONFIG otherwise). Caller owns
+ * *out; the network is borrowed. */
+NORMA_MUST_USE norma_status norma_forward_create(const norma_network *network, int n_threads,
+                                                 norma_forward **out);
+
+/* out[n_images][layer output] = pool(act(W * in + b)) of layer number `layer` for in[n_images]
+ * [layer input]. */
+void norma_forward_layer(norma_forward *forward, int64_t layer, int64_t n_images, const double *in,
+                         double *out);
+
+/* The second half of a layer alone: activation and pool of x[layer->hidden], one image, in place;
+ * out[layer->output]. x is overwritten. */
+void norma_forward_finish(const norma_layer *layer, const norma_activation *activation, double *x,
+                          double *out);
+
+/* Bytes that norma_forward_create takes. */
+int64_t norma_forward_bytes(const norma_network *network, int n_threads);
+
+void norma_forward_destroy(norma_forward **forward);
+
+#endif

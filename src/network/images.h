@@ -1,0 +1,25 @@
+#ifndef NORMA_NETWORK_IMAGES_H
+#define NORMA_NETWORK_IMAGES_H
+/* Images with labels, and their way into a network: x = scale * pixel + offset. io/dataset reads
+ * them. */
+#include "src/network/network.h"
+
+#include <stdint.h>
+
+typedef struct norma_images {
+    int64_t n_images;
+    norma_shape shape;     /* of one image */
+    const uint8_t *pixels; /* [n_images][channels][height][width]; borrowed */
+    const uint8_t *labels; /* [n_images], or NULL when there are none; borrowed */
+} norma_images;
+
+/* NORMA_CONFIG unless the images fit the network's input (equal extents, or as many pixels where
+ * the network takes a flat vector) and every label is one of its outputs. */
+NORMA_MUST_USE norma_status norma_images_check(const norma_images *images,
+                                               const norma_network *network);
+
+/* out[count][network->input] = scale * pixel + offset for images first .. first + count - 1. */
+void norma_images_load(const norma_images *images, const norma_network *network, int64_t first,
+                       int64_t count, double *out);
+
+#endif
