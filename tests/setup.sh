@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Sourced by tests/run.sh and experiments/quickstart.sh, from the top of the source tree, in POSIX
 # sh: installs what Norma stands on, builds it, knows how to start ranks.
 #
@@ -164,7 +165,7 @@ norma_build() {
     {
         cmake --build --preset "$norma_preset" --parallel "$(norma_jobs)" 2>&1
         echo $? >"$norma_folder/build.status"
-    } | grep -v -e 'Built target' -e 'Consolidate compiler' >&2
+    } | sed -e '/Built target/d' -e '/Consolidate compiler/d' >&2
     [ "$(cat "$norma_folder/build.status")" -eq 0 ] && return 0
     norma_say "building failed"
     return 1
