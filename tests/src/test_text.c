@@ -118,9 +118,9 @@ static void growing(void **state)
     norma_test_ok(norma_text_take(&text, &out));
     assert_int_equal(strlen(out), 4003);
     for (int i = 0; i < 1000; i++) {
-        char expected[8];
+        char expected[16];
         snprintf(expected, sizeof expected, "%03d,", i);
-        assert_memory_equal(out + 4 * i, expected, 4);
+        assert_memory_equal(&out[4 * i], expected, 4);
     }
     assert_string_equal(out + 4000, "end");
     NORMA_FREE(out);
