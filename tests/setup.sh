@@ -46,6 +46,7 @@ build libcmocka-dev              header cmocka.h
 run   dataset-fashion-mnist      file /usr/share/datasets/fashion-mnist
 run   netcdf-bin                 command ncdump
 test  hdf5-tools                 command h5dump
+test  python3-minimal           command python3
 test  python3-numpy              module numpy
 test  python3-h5py               module h5py
 test  python3-xarray             module xarray
@@ -180,7 +181,7 @@ norma_start() {
     norma_ranks=$1
     shift
     # shellcheck disable=SC2046 # a list of flags
-    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 HWLOC_HIDE_ERRORS=2 \
         "$(norma_cached MPIEXEC_EXECUTABLE)" $(norma_cached NORMA_MPIEXEC_FLAGS) \
         -n "$norma_ranks" "$@"
 }
