@@ -3,6 +3,7 @@
 
 #include "mpi/agree.h"
 #include "mpi/log.h"
+#include "src/base/cpu.h"
 #include "src/base/mem.h"
 
 #include <cblas.h>
@@ -66,7 +67,8 @@ norma_status norma_runtime_open(int *argc, char ***argv, norma_runtime **out)
     norma_log_set_speaker_local(runtime->rank == 0);
     omp_set_num_threads(runtime->n_threads);
     norma_runtime_set_blas_threads_local(runtime->n_threads);
-    if (provided < MPI_THREAD_FUNNELED)
+    status = norma_cpu_check();
+    if (status == NORMA_OK && provided < MPI_THREAD_FUNNELED)
         status =
             NORMA_FAIL(NORMA_LIBRARY, "this MPI offers no thread support (FUNNELED is needed)");
     *out = runtime;

@@ -1,8 +1,23 @@
 #ifndef NORMA_BASE_RNG_H
 #define NORMA_BASE_RNG_H
 /*
- * Counter-based random numbers (Philox4x32-10): the only source of randomness. See norma_rng_stream
- * for what a counter is made of; nobody else draws numbers.
+ * Counter-based random numbers: the only source of randomness, and nobody else draws numbers.
+ *
+ * Philox4x32-10 (Salmon et al., SC11; the code of Random123) maps a 64-bit key, the seed, and a
+ * 128-bit counter to 128 random bits: a block of two 64-bit words. There is no state: every element
+ * of every stream can be computed anywhere, alone, with the same bits. The counter holds, from the
+ * lowest bit, block (40 bits), layer (24), replica (24), cell (20), tensor (8), purpose (8) and 4
+ * zero bits, so that no two (purpose, tensor, layer, replica, cell, element) share one.
+ *
+ * Element e of a stream is made from block e / 2:
+ *   word      word e mod 2 of the block;
+ *   uniform   u = k 2^-53 with k the upper 53 bits of the word; k = 0 gives 2^-54, so 0 < u < 1;
+ *   normal    elements 2b and 2b + 1 are the Box-Muller pair of block b: r cos(2 pi u'), then
+ *             r sin(2 pi u'), with r = sqrt(-2 log u), u and u' the uniforms 2b and 2b + 1.
+ * The same elements of one stream read as uniforms and as normals are therefore dependent.
+ * All bits are equal for every instruction set (src/base/cpu.h), for any split of a range and for
+ * any thread; single-precision numbers are the double ones, rounded. All functions are reentrant
+ * and use no threads themselves.
  */
 #include "src/base/status.h"
 
@@ -28,5 +43,39 @@ typedef struct norma_rng_stream {
     int64_t replica;           /* 24 bits */
     int64_t cell;              /* 20 bits */
 } norma_rng_stream;
+
+/* Exclusive limits of the fields; elements are two a block. */
+#define NORMA_RNG_N_PURPOSES ((int64_t)1 << 8)
+#define NORMA_RNG_N_TENSORS ((int64_t)1 << 8)
+#define NORMA_RNG_N_LAYERS ((int64_t)1 << 24)
+#define NORMA_RNG_N_REPLICAS ((int64_t)1 << 24)
+#define NORMA_RNG_N_CELLS ((int64_t)1 << 20)
+#define NORMA_RNG_N_ELEMENTS ((int64_t)1 << 41)
+
+/* NORMA_LIMIT, naming the field, when a field is negative or at its limit, or when elements
+ * 0 .. n_elements - 1 leave the block field. The fill functions below check nothing: call this once
+ * for the largest fields and element to be drawn (with replicas in lanes: for the last replica). */
+NORMA_MUST_USE norma_status norma_rng_check(const norma_rng_stream *stream, int64_t n_elements);
+
+/* out[n] = elements first .. first + n - 1 of the stream, as raw 64-bit words. */
+void norma_rng_fill_words(uint64_t seed, const norma_rng_stream *stream, int64_t first, int64_t n,
+                          uint64_t *out);
+
+/* out[n] = elements first .. first + n - 1 as uniforms in (0, 1). */
+void norma_rng_fill_uniform(uint64_t seed, const norma_rng_stream *stream, int64_t first, int64_t n,
+                            double *out);
+
+/* out[n] = elements first .. first + n - 1 as normals of mean 0 and variance 1. */
+void norma_rng_fill_normal(uint64_t seed, const norma_rng_stream *stream, int64_t first, int64_t n,
+                           double *out);
+
+/* Replicas in lanes: out[n][n_lanes], where out[e][l] is element first + e of the stream whose
+ * replica is stream->replica + l; bit for bit what the functions above give replica by replica. */
+void norma_rng_fill_words_lanes(uint64_t seed, const norma_rng_stream *stream, int64_t first,
+                                int64_t n, int64_t n_lanes, uint64_t *out);
+void norma_rng_fill_uniform_lanes(uint64_t seed, const norma_rng_stream *stream, int64_t first,
+                                  int64_t n, int64_t n_lanes, double *out);
+void norma_rng_fill_normal_lanes(uint64_t seed, const norma_rng_stream *stream, int64_t first,
+                                 int64_t n, int64_t n_lanes, double *out);
 
 #endif

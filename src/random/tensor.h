@@ -8,6 +8,12 @@
  * as [J][i][p]: channels are the c2 outputs. Any rank can fill any rows, in any order, with the
  * same bits; laws whose entries are not independent (Haar) prepare a small replicated factor at
  * creation.
+ *
+ * Entry e = J * n_channels * n_taps + position of a tensor is made from element e of its stream, so
+ * that a wider layer keeps its first features: exactly where the scale does not depend on
+ * n_features, up to that scale where it does, not for the orthogonal law, whose features depend on
+ * each other. A mask decides entry e by the uniform element 2^40 + e of the same stream; such a
+ * tensor has at most 2^40 entries, others 2^41.
  */
 #include "src/base/rng.h"
 #include "src/base/status.h"
@@ -29,7 +35,10 @@ typedef enum norma_distribution {
     NORMA_N_DISTRIBUTIONS
 } norma_distribution;
 
-/* How a tensor flattens to (out, in), which fixes its fans and its orthogonality. */
+/* How a tensor flattens to (out, in), which fixes its fan_in = in and its orthogonality. fan_out is
+ * n_features * n_taps for the first layer and n_channels * n_taps for the second, as Glorot's law
+ * is used for convolutions. The columns of a SECOND tensor as a matrix are ordered (feature, tap).
+ */
 typedef enum norma_tensor_role {
     NORMA_TENSOR_FIRST, /* out = n_features, in = n_channels * n_taps */
     NORMA_TENSOR_SECOND /* out = n_channels, in = n_features * n_taps */
@@ -55,8 +64,11 @@ NORMA_MUST_USE norma_status norma_distribution_from_name(const char *name, norma
 /* The name of a law; a constant string. */
 const char *norma_distribution_name(norma_distribution distribution);
 
-/* Checks the spec (NORMA_LIMIT beyond the counter fields) and prepares what the law needs. Local,
- * deterministic: equal specs give equal tensors on every rank. Caller owns *out. */
+/* Checks the spec (NORMA_LIMIT beyond the counter fields, NORMA_CONFIG for extents below 1, a
+ * probability outside (0, 1] or missing values) and prepares what the law needs. Local,
+ * deterministic: equal specs give equal tensors on every rank. The orthogonal law costs two passes
+ * over the whole tensor here and keeps twice the square of its shorter side (src/random/haar.h).
+ * Caller owns *out. */
 NORMA_MUST_USE norma_status norma_tensor_create(const norma_tensor_spec *spec, norma_tensor **out);
 
 /* out[count][n_channels * n_taps] = rows first .. first + count - 1. Reentrant: may be called from
