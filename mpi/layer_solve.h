@@ -1,0 +1,116 @@
+#ifndef NORMA_MPI_LAYER_SOLVE_H
+#define NORMA_MPI_LAYER_SOLVE_H
+/*
+ * One target layer: gamma1 and gamma2 that make the frozen source pair W1, W2 compute it.
+ *
+ *     diag(gamma2) KR gamma1 = vec(Wt)          (CNN24 Theorems 2.2 and 2.3)
+ *
+ * See src/features/width_rule.h for the linear system and src/features/khatri_rao.h for KR. Every
+ * answer is judged: it must reach the floor of floating-point arithmetic,
+ *
+ *     rmse <= 10 u ||diag(gamma2) KR||_2 ||gamma1|| / sqrt(n),          u = 2^-53,
+ *
+ * and one that misses it by more than 100 is NORMA_NUMERIC. Fewer features than the rule's minimum
+ * are a least-squares problem, whose answer must be stationary instead.
+ */
+#include "src/base/status.h"
+#include "src/features/khatri_rao.h"
+#include "src/features/width_rule.h"
+#include "src/random/tensor.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum norma_solver {
+    NORMA_SOLVER_AUTO,   /* lu or krylov, from the shape, the memory and the excess */
+    NORMA_SOLVER_LU,     /* FP64 factors, refined with the structured residual */
+    NORMA_SOLVER_KRYLOV, /* matrix-free: minimum norm above the minimum, else least squares */
+    NORMA_N_SOLVERS
+} norma_solver;
+
+/* The solver named `name`; NORMA_CONFIG with the nearest known name otherwise. */
+NORMA_MUST_USE norma_status norma_solver_from_name(const char *name, norma_solver *out);
+
+/* The name of a solver; a constant string. */
+const char *norma_solver_name(norma_solver solver);
+
+typedef struct norma_layer_problem {
+    norma_khatri_rao_shape shape; /* kernels, c2, c0 */
+    int64_t n_features;           /* c1 */
+    norma_width width;
+    const double *target;   /* Wt embedded in K (norma_kernel_embed), [c2][c0][|K|]; borrowed */
+    const norma_tensor *w1; /* [c1][c0 |K1|]; borrowed */
+    const norma_tensor *w2; /* [c1][c2 |K2|]; borrowed */
+} norma_layer_problem;
+
+/* Zeros are the defaults. */
+typedef struct norma_solver_options {
+    norma_solver solver;
+    int64_t block_size;     /* of the block-cyclic layout; 0: 64 */
+    int64_t max_iterations; /* of krylov; 0: chosen from the shape */
+    double memory_per_rank; /* bytes that `auto` may use on a rank; 0: no bound */
+    uint64_t seed;          /* of the start vectors that measure singular values */
+} norma_solver_options;
+
+/* Equal on all ranks. What was not computed is NaN. */
+typedef struct norma_layer_solution {
+    double *gamma1;                 /* [c1], owned */
+    double *gamma2;                 /* [c2], owned */
+    int64_t n_rows;                 /* rows of M */
+    int64_t n_minimum;              /* features that the rule asks for */
+    int64_t n_features;             /* c1 */
+    int64_t n_used;                 /* features that took part: c1, or the leading ones (lu) */
+    int64_t iterations;             /* refinement steps (lu), iterations (krylov) */
+    bool least_squares;             /* c1 below the minimum: the residual is not zero */
+    norma_solver solver;            /* that was used: never AUTO */
+    double rmse;                    /* of diag(gamma2) KR gamma1 against Wt, over n entries */
+    double max_error;               /* largest entry of the same difference */
+    double relative_gradient;       /* ||S'r|| / (||S|| ||r||), S the system (least squares) */
+    double relative_residual;       /* ||diag(gamma2) KR gamma1 - w|| / ||w||; 0 for w = 0 */
+    double floor;                   /* what rmse had to reach */
+    double condition_number;        /* sigma_max / smallest nonzero sigma of M (used features) */
+    double condition_number_solved; /* of the system, closing row included */
+    double sigma_max, sigma_min;    /* of M */
+    double max_abs_gamma;           /* largest |gamma1|, |gamma2| */
+    double rmse_single;             /* rmse with gamma1 and gamma2 rounded to FP32 */
+    double seconds;                 /* factors and solves, or iterations */
+    double seconds_assembly;        /* of M (lu); of the operator (krylov) */
+    double seconds_condition;       /* of the singular values */
+    double gflops;                  /* 1e9 flops a second within `seconds` */
+    int grid_rows, grid_columns;    /* process grid (krylov: 1 x ranks) */
+    int n_idle;                     /* ranks outside the grid */
+} norma_layer_solution;
+
+/* Solves the layer. Collective over comm; problem and options must be equal on all ranks. On
+ * success *solution is filled and must be given to norma_layer_solution_clear; otherwise it holds
+ * nothing. NORMA_CONFIG: inconsistent shapes, values that are not finite, too few features for
+ * lu. NORMA_LIMIT: over a limit of the library, naming the rank count that fits. NORMA_NUMERIC:
+ * singular system, stagnation, an answer off the floor. */
+NORMA_MUST_USE norma_status norma_layer_solve(MPI_Comm comm, const norma_layer_problem *problem,
+                                              const norma_solver_options *options,
+                                              norma_layer_solution *solution);
+
+/* Frees what the solution owns; zeroes it. */
+void norma_layer_solution_clear(norma_layer_solution *solution);
+
+/* What a solve would take, without doing it. */
+typedef struct norma_layer_estimate {
+    norma_solver solver; /* that would be used: never AUTO */
+    int64_t n_rows;      /* rows of M */
+    int64_t n_minimum;   /* features that the rule asks for */
+    int grid_rows, grid_columns, n_idle;
+    double bytes;       /* allocated by the solve on the rank that holds most */
+    double flops;       /* of factors and solves, or of the expected iterations, over all ranks */
+    int64_t iterations; /* expected: refinement steps (lu), iterations (krylov) */
+} norma_layer_estimate;
+
+/* Estimates the solve of `problem` on n_ranks ranks. Local and pure: no allocation beyond a few
+ * bytes, no communication, tensors not used (NULL is allowed); target NULL counts every output
+ * channel. Returns what norma_layer_solve would refuse for its shape or a limit. */
+NORMA_MUST_USE norma_status norma_layer_solve_estimate_local(const norma_layer_problem *problem,
+                                                             const norma_solver_options *options,
+                                                             int n_ranks,
+                                                             norma_layer_estimate *out);
+
+#endif
