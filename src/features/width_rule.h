@@ -34,8 +34,9 @@ typedef struct norma_width_rule {
     int64_t n_active;   /* output channels in the system */
     int64_t n_rows;     /* rows of M */
     int64_t n_system;   /* n_rows, and 1 for the closing row of the min rule */
+    double scale;       /* power of two that the target was divided by */
     double closing;     /* the entries of the closing row; 0 with the max rule */
-    double *target;     /* [n], owned */
+    double *target;     /* [n], owned; Wt / scale, its largest entry in [1, 2) */
     double *ratio;      /* [n], owned; min rule only */
     int64_t *pivot;     /* [c2], owned; position in the channel's row, -1 when it has left */
     int64_t *active;    /* [n_active], owned; the channels in the system, in order */
@@ -47,9 +48,10 @@ typedef struct norma_width_rule {
 int64_t norma_width_rule_minimum(norma_width width, const norma_khatri_rao_shape *shape,
                                  const double *target);
 
-/* Builds the rule for an embedded target [c2][c0][|K|], which is copied. NORMA_CONFIG, naming the
- * index, for a value that is not finite, or whose square leaves the range of doubles. Caller owns
- * *out. */
+/* Builds the rule for an embedded target [c2][c0][|K|], which is copied and divided by a power of
+ * two, so that no square of it leaves the range of doubles: with the max rule gamma1, with the min
+ * rule gamma2, is to be multiplied by `scale` in the end. NORMA_CONFIG, naming the index, for a
+ * value that is not finite or above 1e140. Caller owns *out. */
 NORMA_MUST_USE norma_status norma_width_rule_create(norma_width width,
                                                     const norma_khatri_rao_shape *shape,
                                                     const double *target, norma_width_rule **out);
@@ -74,8 +76,8 @@ void norma_width_rule_fill(const norma_width_rule *rule, const double *second, c
 void norma_width_rule_set_closing(norma_width_rule *rule, double sum_of_squares,
                                   int64_t n_features);
 
-/* gamma2[c2] from full[n] = KR gamma1. NORMA_NUMERIC, naming the channel, when a pivot that should
- * carry an output channel is zero or not finite: no gamma2 can rescale it. */
+/* gamma2[c2] of the scaled target from full[n] = KR gamma1. NORMA_NUMERIC, naming the channel, when
+ * a pivot that should carry an output channel is zero or not finite: no gamma2 can rescale it. */
 NORMA_MUST_USE norma_status norma_width_rule_recover(const norma_width_rule *rule,
                                                      const double *full, double *gamma2);
 

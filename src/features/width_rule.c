@@ -1,0 +1,267 @@
+#include "src/features/width_rule.h"
+
+#include "src/base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Beyond this a target weight leaves gamma no room within the range of doubles. */
+#define LARGEST_TARGET 1e140
+
+static const char *const names[NORMA_N_WIDTHS] = {"max", "min"};
+
+norma_status norma_width_from_name(const char *name, norma_width *out)
+{
+    for (int w = 0; w < NORMA_N_WIDTHS; w++) {
+        if (strcmp(name, names[w]) == 0) {
+            *out = (norma_width)w;
+            return NORMA_OK;
+        }
+    }
+    return NORMA_FAIL(NORMA_CONFIG, "width rule '%s': min or max is expected", name);
+}
+
+const char *norma_width_name(norma_width width)
+{
+    return names[width];
+}
+
+static int64_t length_of_row(const norma_khatri_rao_shape *shape)
+{
+    return shape->n_channels_in * norma_kernel_taps(shape->kernel.composite);
+}
+
+/* Position of the largest |row[s]|, the first of equals; -1 when all are zero. */
+static int64_t find_pivot(const double *row, int64_t length)
+{
+    int64_t pivot = -1;
+    double largest = 0;
+    for (int64_t s = 0; s < length; s++) {
+        if (fabs(row[s]) > largest) {
+            largest = fabs(row[s]);
+            pivot = s;
+        }
+    }
+    return pivot;
+}
+
+int64_t norma_width_rule_minimum(norma_width width, const norma_khatri_rao_shape *shape,
+                                 const double *target)
+{
+    int64_t length = length_of_row(shape);
+    int64_t n_active = shape->n_channels_out;
+    if (width == NORMA_WIDTH_MAX)
+        return norma_khatri_rao_n_rows(shape);
+    for (int64_t i = 0; target && i < shape->n_channels_out; i++)
+        if (find_pivot(target + i * length, length) < 0)
+            n_active--;
+    return n_active * (length - 1) + 1;
+}
+
+static norma_status check_target(const norma_khatri_rao_shape *shape, const double *target)
+{
+    int64_t n_taps = norma_kernel_taps(shape->kernel.composite);
+    int64_t n = norma_khatri_rao_n_rows(shape);
+    for (int64_t I = 0; I < n; I++) {
+        if (fabs(target[I]) <= LARGEST_TARGET) /* false for NaN */
+            continue;
+        return NORMA_FAIL(
+            NORMA_CONFIG, "target weight [%lld, %lld, position %lld] is %g: %s",
+            (long long)(I / n_taps / shape->n_channels_in),
+            (long long)(I / n_taps % shape->n_channels_in), (long long)(I % n_taps), target[I],
+            isfinite(target[I]) ? "too large for double precision" : "a finite value is expected");
+    }
+    return NORMA_OK;
+}
+
+/* The power of two that brings the largest target weight into [1, 2); 1 for a zero target. */
+static double choose_scale(const double *target, int64_t n)
+{
+    int64_t pivot = find_pivot(target, n);
+    return pivot < 0 ? 1 : ldexp(1, ilogb(target[pivot]));
+}
+
+/* min: pivots, ratios and the channels that stay. */
+static void set_pivots(norma_width_rule *rule)
+{
+    for (int64_t i = 0; i < rule->shape.n_channels_out; i++) {
+        const double *row = rule->target + i * rule->row_length;
+        double *ratio = rule->ratio + i * rule->row_length;
+        rule->pivot[i] = find_pivot(row, rule->row_length);
+        for (int64_t s = 0; s < rule->row_length; s++)
+            ratio[s] = rule->pivot[i] < 0 ? 0 : row[s] / row[rule->pivot[i]];
+        if (rule->pivot[i] >= 0)
+            rule->active[rule->n_active++] = i;
+    }
+    rule->n_rows = rule->n_active * (rule->row_length - 1);
+    rule->n_system = rule->n_rows + 1;
+}
+
+norma_status norma_width_rule_create(norma_width width, const norma_khatri_rao_shape *shape,
+                                     const double *target, norma_width_rule **out)
+{
+    norma_width_rule *rule = NULL;
+    norma_status status = norma_khatri_rao_check(shape);
+    if (status != NORMA_OK)
+        return status;
+    NORMA_GOTO(status, check_target(shape, target));
+    NORMA_GOTO(status, NORMA_CALLOC(rule, 1));
+    rule->shape = *shape;
+    rule->width = width;
+    rule->n = norma_khatri_rao_n_rows(shape);
+    rule->row_length = length_of_row(shape);
+    rule->n_rows = rule->n;
+    rule->n_system = rule->n;
+    rule->scale = choose_scale(target, rule->n);
+    NORMA_GOTO(status, NORMA_ALLOC(rule->target, rule->n));
+    for (int64_t I = 0; I < rule->n; I++)
+        rule->target[I] = target[I] / rule->scale;
+    if (width == NORMA_WIDTH_MIN) {
+        NORMA_GOTO(status, NORMA_ALLOC(rule->ratio, rule->n));
+        NORMA_GOTO(status, NORMA_ALLOC(rule->pivot, shape->n_channels_out));
+        NORMA_GOTO(status, NORMA_ALLOC(rule->active, shape->n_channels_out));
+        set_pivots(rule);
+    }
+    *out = rule;
+    rule = NULL;
+done:
+    norma_width_rule_destroy(&rule);
+    return status;
+}
+
+double norma_width_rule_bytes(norma_width width, const norma_khatri_rao_shape *shape)
+{
+    double n = (double)norma_khatri_rao_n_rows(shape);
+    double channels = (double)shape->n_channels_out;
+    return width == NORMA_WIDTH_MAX ? 8 * n : 16 * (n + channels);
+}
+
+void norma_width_rule_restrict(const norma_width_rule *rule, const double *full, double *rows)
+{
+    if (rule->width == NORMA_WIDTH_MAX) {
+        memcpy(rows, full, (size_t)rule->n * sizeof *rows);
+        return;
+    }
+    for (int64_t a = 0; a < rule->n_active; a++) {
+        int64_t i = rule->active[a];
+        const double *from = full + i * rule->row_length;
+        const double *ratio = rule->ratio + i * rule->row_length;
+        for (int64_t s = 0; s < rule->row_length; s++)
+            if (s != rule->pivot[i])
+                *rows++ = from[s] - ratio[s] * from[rule->pivot[i]];
+    }
+}
+
+void norma_width_rule_expand(const norma_width_rule *rule, const double *rows, double *full)
+{
+    if (rule->width == NORMA_WIDTH_MAX) {
+        memcpy(full, rows, (size_t)rule->n * sizeof *rows);
+        return;
+    }
+    memset(full, 0, (size_t)rule->n * sizeof *full);
+    for (int64_t a = 0; a < rule->n_active; a++) {
+        int64_t i = rule->active[a];
+        double *to = full + i * rule->row_length;
+        const double *ratio = rule->ratio + i * rule->row_length;
+        double pivot = 0;
+        for (int64_t s = 0; s < rule->row_length; s++) {
+            if (s == rule->pivot[i])
+                continue;
+            to[s] = *rows++;
+            pivot -= ratio[s] * to[s];
+        }
+        to[rule->pivot[i]] = pivot;
+    }
+}
+
+void norma_width_rule_rhs(const norma_width_rule *rule, double *rhs)
+{
+    if (rule->width == NORMA_WIDTH_MAX) {
+        memcpy(rhs, rule->target, (size_t)rule->n * sizeof *rhs);
+        return;
+    }
+    memset(rhs, 0, (size_t)rule->n_rows * sizeof *rhs);
+    rhs[rule->n_rows] = rule->closing;
+}
+
+/* Part of M's column within the a-th active channel: entries start .. start + count - 1 of its
+ * row_length - 1 ones, the pivot's left out. */
+static void fill_channel(const norma_width_rule *rule, const double *second, const double *first,
+                         int64_t a, int64_t start, int64_t count, double *out)
+{
+    int64_t i = rule->active[a];
+    int64_t pivot = rule->pivot[i];
+    const double *ratio = rule->ratio + i * rule->row_length;
+    int64_t n_before = pivot - start; /* entries in front of the pivot */
+    double at_pivot = 0;
+    n_before = n_before < 0 ? 0 : (n_before > count ? count : n_before);
+    norma_khatri_rao_fill(&rule->shape, second, first, i, pivot, 1, &at_pivot);
+    norma_khatri_rao_fill(&rule->shape, second, first, i, start, n_before, out);
+    norma_khatri_rao_fill(&rule->shape, second, first, i, start + n_before + 1, count - n_before,
+                          out + n_before);
+    for (int64_t t = 0; t < n_before; t++)
+        out[t] -= ratio[start + t] * at_pivot;
+    for (int64_t t = n_before; t < count; t++)
+        out[t] -= ratio[start + t + 1] * at_pivot;
+}
+
+void norma_width_rule_fill(const norma_width_rule *rule, const double *second, const double *first,
+                           int64_t start, int64_t count, double *out)
+{
+    bool min = rule->width == NORMA_WIDTH_MIN;
+    int64_t length = rule->row_length - (min ? 1 : 0);
+    while (count > 0 && start < rule->n_rows) {
+        int64_t position = start % length;
+        int64_t n = length - position < count ? length - position : count;
+        if (min)
+            fill_channel(rule, second, first, start / length, position, n, out);
+        else
+            norma_khatri_rao_fill(&rule->shape, second, first, start / length, position, n, out);
+        start += n;
+        out += n;
+        count -= n;
+    }
+    if (count > 0)
+        *out = rule->closing;
+}
+
+void norma_width_rule_set_closing(norma_width_rule *rule, double sum_of_squares, int64_t n_features)
+{
+    if (rule->width == NORMA_WIDTH_MAX)
+        return;
+    double mean_square = rule->n_rows > 0 ? sum_of_squares / (double)rule->n_rows : 0;
+    rule->closing = mean_square > 0 ? sqrt(mean_square / (double)n_features) : 1;
+}
+
+norma_status norma_width_rule_recover(const norma_width_rule *rule, const double *full,
+                                      double *gamma2)
+{
+    for (int64_t i = 0; i < rule->shape.n_channels_out; i++) {
+        if (rule->width == NORMA_WIDTH_MAX) {
+            gamma2[i] = 1;
+            continue;
+        }
+        gamma2[i] = 0;
+        if (rule->pivot[i] < 0)
+            continue;
+        int64_t I = i * rule->row_length + rule->pivot[i];
+        gamma2[i] = rule->target[I] / full[I];
+        if (full[I] == 0 || !isfinite(gamma2[i]))
+            return NORMA_FAIL(NORMA_NUMERIC,
+                              "min rule: the source gives output channel %lld a pivot of %g where "
+                              "the target has %g: no scale gamma2 carries one into the other",
+                              (long long)i, full[I], rule->target[I] * rule->scale);
+    }
+    return NORMA_OK;
+}
+
+void norma_width_rule_destroy(norma_width_rule **rule)
+{
+    if (*rule) {
+        NORMA_FREE((*rule)->target);
+        NORMA_FREE((*rule)->ratio);
+        NORMA_FREE((*rule)->pivot);
+        NORMA_FREE((*rule)->active);
+        NORMA_FREE(*rule);
+    }
+}
