@@ -1,0 +1,65 @@
+#ifndef NORMA_TESTS_LAYER_FIXTURE_H
+#define NORMA_TESTS_LAYER_FIXTURE_H
+/*
+ * Layers to test linear algebra with: weights that are a fixed function of their index, and KR by
+ * its definition, entry by entry.
+ */
+#include "tests/harness/harness.h"
+
+#include "src/base/mem.h"
+#include "src/features/khatri_rao.h"
+
+/* A number in (-1, 1), a fixed function of (what, index), uncorrelated between neighbours. */
+static inline double fixture_value(uint64_t what, int64_t index)
+{
+    uint64_t z = (uint64_t)index * 0x9e3779b97f4a7c15u + (what + 1) * 0xd1342543de82ef95u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    z ^= z >> 31;
+    return (double)(int64_t)(z >> 11) * 0x1p-52 - 1 + 0x1p-53;
+}
+
+static inline void fixture_fill(uint64_t what, int64_t n, double *out)
+{
+    for (int64_t e = 0; e < n; e++)
+        out[e] = fixture_value(what, e);
+}
+
+static inline double *fixture_alloc(int64_t n)
+{
+    double *p = NULL;
+    norma_status status = NORMA_CALLOC(p, n);
+    if (status != NORMA_OK)
+        fail_msg("out of memory");
+    return p;
+}
+
+static inline norma_khatri_rao_shape fixture_shape(int64_t c2, int64_t c0, const char *split,
+                                                   int64_t height, int64_t width)
+{
+    norma_khatri_rao_shape shape = {.n_channels_out = c2, .n_channels_in = c0};
+    norma_kernel_shape target = {height, width};
+    if (norma_kernel_split(&shape.kernel, split, target) != NORMA_OK)
+        fail_msg("%s", norma_status_error()->message);
+    return shape;
+}
+
+/* KR[(i,j,k), J] by the definition, from the feature's weights second [c2][|K2|], first [c0][|K1|]
+ * of feature J. */
+static inline double fixture_kr(const norma_khatri_rao_shape *shape, const double *second,
+                                const double *first, int64_t row)
+{
+    int64_t n_taps = norma_kernel_taps(shape->kernel.composite);
+    int64_t n_first = norma_kernel_taps(shape->kernel.first);
+    int64_t n_second = norma_kernel_taps(shape->kernel.second);
+    int64_t i = row / n_taps / shape->n_channels_in;
+    int64_t j = row / n_taps % shape->n_channels_in;
+    double sum = 0;
+    for (int64_t p = 0; p < n_second; p++)
+        for (int64_t q = 0; q < n_first; q++)
+            if (norma_kernel_composite_tap(&shape->kernel, q, p) == row % n_taps)
+                sum += second[i * n_second + p] * first[j * n_first + q];
+    return sum;
+}
+
+#endif
