@@ -1,0 +1,120 @@
+# shellcheck shell=bash
+# Sourced by the sbatch scripts of this folder: finds norma, settles the threads, starts the ranks,
+# passes signals on, and asks Slurm for another go when a run stopped with its state saved.
+#
+# What may be set beforehand, in the environment or in a site's copy of this file:
+#   NORMA                the program (else: on PATH, beside this folder's build, in this installation)
+#   NORMA_LAUNCHER       srun or mpirun (else: srun where it offers pmix, mpirun otherwise)
+#   NORMA_MPIRUN_FLAGS   placement under mpirun (--bind-to none)
+#   NORMA_REQUEUES       how often a job may be requeued (100)
+# Modules are loaded by whoever submits, or above the line that sources this file.
+
+norma_job_say() {
+    printf 'norma job %s: %s\n' "${SLURM_JOB_ID:-?}" "$*" >&2
+}
+
+# Prints the path of norma. $1: the folder of the sbatch scripts.
+norma_job_program() {
+    local candidate
+    if [ -n "${NORMA:-}" ]; then
+        printf '%s\n' "$NORMA"
+        return
+    fi
+    for candidate in "$1/../build/release/norma" "$1/../../../bin/norma"; do
+        if [ -x "$candidate" ]; then
+            printf '%s\n' "$candidate"
+            return
+        fi
+    done
+    command -v norma && return
+    norma_job_say "norma not found: put it on PATH or set NORMA"
+    return 1
+}
+
+# Threads of a rank, for OpenMP and for BLAS: what --cpus-per-task gave.
+norma_job_threads() {
+    export OMP_NUM_THREADS="${SLURM_CPUS_PER_TASK:-1}"
+    export OPENBLAS_NUM_THREADS="$OMP_NUM_THREADS"
+    # srun of Slurm 22.05 and later does not take the batch script's value by itself.
+    export SRUN_CPUS_PER_TASK="$OMP_NUM_THREADS"
+}
+
+# Fills the array norma_job_launcher with the command that starts the ranks.
+norma_job_choose_launcher() {
+    local choice="${NORMA_LAUNCHER:-}"
+    if [ -z "$choice" ]; then
+        choice=mpirun
+        if srun --mpi=list 2>&1 | grep -qw pmix; then
+            choice=srun
+        fi
+    fi
+    case "$choice" in
+    srun) norma_job_launcher=(srun --mpi=pmix --cpus-per-task "$OMP_NUM_THREADS") ;;
+    mpirun)
+        # Unbound: mpirun counts cores where Slurm may count hardware threads, and would pin a rank
+        # with several threads to one core.
+        # shellcheck disable=SC2206 # a list of flags
+        norma_job_launcher=(mpirun -q -n "${SLURM_NTASKS:-1}" ${NORMA_MPIRUN_FLAGS:---bind-to none})
+        ;;
+    *)
+        norma_job_say "NORMA_LAUNCHER is '$choice', not srun or mpirun"
+        return 1
+        ;;
+    esac
+}
+
+# The value of an option among the arguments: norma_job_option --output "$@".
+norma_job_option() {
+    local name="$1" value=""
+    shift
+    while [ $# -gt 0 ]; do
+        case "$1" in
+        "$name") value="${2:-}" ;;
+        "$name"=*) value="${1#*=}" ;;
+        esac
+        shift
+    done
+    printf '%s\n' "$value"
+}
+
+# norma_job_run FOLDER SUBCOMMAND ARGUMENTS...: one run of norma on the ranks of this job. Continues
+# from FILE.ckpt where an earlier go left one. Ends the script with norma's exit code, except that
+# 75 (stopped early, state saved) requeues the job.
+norma_job_run() {
+    local folder="$1" program output pid code
+    shift
+    program=$(norma_job_program "$folder") || exit 2
+    norma_job_threads
+    norma_job_choose_launcher || exit 2
+    output=$(norma_job_option --output "$@")
+    if [ -n "$output" ] && [ -e "$output.ckpt" ]; then
+        norma_job_say "continues from $output.ckpt"
+        set -- "$@" --resume
+    fi
+    norma_job_say "${SLURM_NTASKS:-1} ranks of $OMP_NUM_THREADS threads on" \
+        "${SLURM_JOB_NODELIST:-this node}: ${norma_job_launcher[0]}, go $((${SLURM_RESTART_COUNT:-0} + 1))"
+
+    # Signals of sbatch --signal=B:... reach this shell alone: the ranks get them through it.
+    "${norma_job_launcher[@]}" "$program" "$@" </dev/null &
+    pid=$!
+    trap 'kill -USR1 "$pid" 2>/dev/null' USR1
+    trap 'kill -USR2 "$pid" 2>/dev/null' USR2
+    trap 'kill -TERM "$pid" 2>/dev/null' TERM
+    code=0
+    wait "$pid" || code=$?
+    while kill -0 "$pid" 2>/dev/null; do # a signal ends wait, not the run
+        code=0
+        wait "$pid" || code=$?
+    done
+    trap - USR1 USR2 TERM
+
+    if [ "$code" -eq 75 ]; then
+        if [ "${SLURM_RESTART_COUNT:-0}" -ge "${NORMA_REQUEUES:-100}" ]; then
+            norma_job_say "stopped with its state saved; requeued ${SLURM_RESTART_COUNT} times already"
+        elif scontrol requeue "$SLURM_JOB_ID"; then
+            norma_job_say "stopped with its state saved; requeued"
+            sleep 60 # Slurm ends this script; leaving first would mark the job as done
+        fi
+    fi
+    exit "$code"
+}
