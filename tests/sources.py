@@ -21,7 +21,7 @@ LAYERS = {
     "mpi": ("src", "mpi"),
     "io": ("src/base", "src/network", "mpi", "io"),
     "experiments": ("src", "mpi", "io", "experiments"),
-    "tests/harness": ("src/base", "mpi", "tests/harness"),
+    "tests/harness": ("src", "mpi", "io", "tests/harness"),
     "tests/src": ("src", "tests/harness"),
     "tests/mpi": ("src", "mpi", "tests/harness", "tests/mpi"),
     "tests": ("src", "mpi", "io", "experiments", "tests"),

@@ -2,8 +2,13 @@
  * with fused multiply-add. */
 #include <Random123/philox.h>
 #include <math.h>
-#include <sleef.h>
 #include <stdint.h>
+
+/* What sleef.h asks for before it declares them; clang has the instruction and does not say so. */
+#ifndef FP_FAST_FMA
+#define FP_FAST_FMA 1
+#endif
+#include <sleef.h>
 
 #define RNG_WIDTH 1
 typedef uint64_t rng_words;
