@@ -21,9 +21,8 @@ void norma_forward_layer(norma_forward *forward, int64_t layer, int64_t n_images
                          double *out);
 
 /* The second half of a layer alone: activation and pool of x[layer->hidden], one image, in place;
- * out[layer->output]. x is overwritten. */
-void norma_forward_finish(const norma_layer *layer, const norma_activation *activation, double *x,
-                          double *out);
+ * out[layer->output]. x is overwritten; x and out do not overlap. */
+void norma_forward_finish(const norma_layer *layer, double *x, double *out);
 
 /* Bytes that norma_forward_create takes. */
 int64_t norma_forward_bytes(const norma_network *network, int n_threads);

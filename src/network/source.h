@@ -52,19 +52,21 @@ typedef struct norma_source_layer {
 /* Floating-point operations an image: 2 c1 (c0 |K1| pixels of z + c2 |K2| pixels of y). */
 double norma_source_flops(const norma_source_shape *shape);
 
-/* Scratch memory for up to n_images images at once, one source pair at a time, n_threads threads.
- */
+/* Scratch memory for running source pairs, one at a time, with up to n_threads OpenMP threads. BLAS
+ * is called from those threads: set it to one thread before. */
 typedef struct norma_source_work norma_source_work;
 
-/* Large enough for each of n_shapes pairs. Caller owns *out. */
+/* Large enough for each of n_shapes pairs (whose image extents are known). Columns and products of
+ * as many of n_images images as fit into budget bytes are held at once, at least one group's; the
+ * others follow in further passes over the features. Caller owns *out. */
 NORMA_MUST_USE norma_status norma_source_work_create(int64_t n_shapes,
-                                                     const norma_source_shape *const *shapes,
-                                                     int64_t n_images, int n_threads,
-                                                     norma_source_work **out);
+                                                     const norma_source_shape *shapes,
+                                                     int64_t n_images, int64_t budget,
+                                                     int n_threads, norma_source_work **out);
 
-/* Bytes that norma_source_work_create takes: for each image, and once. */
-void norma_source_work_bytes(int64_t n_shapes, const norma_source_shape *const *shapes,
-                             int n_threads, int64_t *per_image, int64_t *fixed);
+/* Bytes that norma_source_work_create takes. */
+int64_t norma_source_work_bytes(int64_t n_shapes, const norma_source_shape *shapes,
+                                int64_t n_images, int64_t budget, int n_threads);
 
 /* Runs n_images images through the pair and the target layer's activation and pool:
  * out[n_images][layer->output] from in[n_images][layer->input]. All c1 features are propagated.

@@ -1,0 +1,171 @@
+#include "src/network/forward.h"
+
+#include "src/base/index.h"
+#include "src/base/mem.h"
+#include "src/network/im2col.h"
+
+#include <cblas.h>
+#include <omp.h>
+#include <string.h>
+
+struct norma_forward {
+    const norma_network *network; /* borrowed */
+    int n_threads;
+    int64_t columns_size, hidden_size; /* of one thread */
+    double *columns, *hidden;          /* [n_threads][...]; owned */
+};
+
+/* Must the layer's input be laid out in columns first, or is it the matrix already? */
+static bool needs_columns(const norma_layer *layer)
+{
+    return norma_kernel_taps(layer->kernel) > 1 || layer->stride[0] > 1 || layer->stride[1] > 1 ||
+           layer->padding[0] > 0 || layer->padding[1] > 0;
+}
+
+static void scratch_sizes(const norma_network *network, int64_t *columns, int64_t *hidden)
+{
+    *columns = 1;
+    *hidden = 1;
+    for (int64_t l = 0; l < network->n_layers; l++) {
+        const norma_layer *layer = &network->layers[l];
+        int64_t n = norma_shape_size(layer->hidden);
+        if (n > *hidden)
+            *hidden = n;
+        n = layer->hidden.height * layer->hidden.width * layer->n_channels_in *
+            norma_kernel_taps(layer->kernel);
+        if (needs_columns(layer) && n > *columns)
+            *columns = n;
+    }
+    *columns = norma_index_ceil_divide(*columns, 8) * 8;
+    *hidden = norma_index_ceil_divide(*hidden, 8) * 8;
+}
+
+int64_t norma_forward_bytes(const norma_network *network, int n_threads)
+{
+    int64_t columns = 0;
+    int64_t hidden = 0;
+    scratch_sizes(network, &columns, &hidden);
+    return n_threads * (columns + hidden) * (int64_t)sizeof(double);
+}
+
+/* BLAS takes int. */
+static norma_status check_extents(const norma_network *network)
+{
+    int ignored = 0;
+    for (int64_t l = 0; l < network->n_layers; l++) {
+        const norma_layer *layer = &network->layers[l];
+        if (layer->hidden.height == 0)
+            return NORMA_FAIL(NORMA_CONFIG,
+                              "the target has no input_shape, so it cannot be run on images");
+        NORMA_TRY(norma_index_to_int(layer->n_channels_in * norma_kernel_taps(layer->kernel),
+                                     "inputs of a layer's product", &ignored));
+        NORMA_TRY(
+            norma_index_to_int(norma_shape_size(layer->hidden), "outputs of a layer", &ignored));
+    }
+    return NORMA_OK;
+}
+
+norma_status norma_forward_create(const norma_network *network, int n_threads, norma_forward **out)
+{
+    norma_status status = NORMA_OK;
+    norma_forward *forward = NULL;
+    NORMA_GOTO(status, check_extents(network));
+    NORMA_GOTO(status, NORMA_CALLOC(forward, 1));
+    forward->network = network;
+    forward->n_threads = n_threads;
+    scratch_sizes(network, &forward->columns_size, &forward->hidden_size);
+    NORMA_GOTO(status, NORMA_ALLOC(forward->columns, n_threads * forward->columns_size));
+    NORMA_GOTO(status, NORMA_ALLOC(forward->hidden, n_threads * forward->hidden_size));
+    *out = forward;
+    return NORMA_OK;
+done:
+    norma_forward_destroy(&forward);
+    return status;
+}
+
+/* hidden = W * in + b for one image. */
+static void convolve(const norma_layer *layer, const double *in, double *columns, double *hidden)
+{
+    int64_t n_pixels = layer->hidden.height * layer->hidden.width;
+    int m = (int)layer->n_channels_out;
+    int k = (int)(layer->n_channels_in * norma_kernel_taps(layer->kernel));
+    int n = (int)n_pixels;
+    if (needs_columns(layer)) {
+        norma_im2col(layer->input, layer->kernel, layer->stride, layer->padding, layer->hidden, in,
+                     n_pixels, columns);
+        in = columns;
+    }
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, layer->weight, k, in, n, 0,
+                hidden, n);
+    for (int64_t i = 0; i < layer->n_channels_out; i++)
+        for (int64_t x = 0; x < n_pixels; x++)
+            hidden[i * n_pixels + x] += layer->bias[i];
+}
+
+static void pool_max2(norma_shape in, norma_shape out, const double *x, double *y)
+{
+    for (int64_t c = 0; c < out.channels; c++)
+        for (int64_t i = 0; i < out.height; i++) {
+            const double *upper = x + (c * in.height + 2 * i) * in.width;
+            const double *lower = upper + in.width;
+            for (int64_t j = 0; j < out.width; j++) {
+                double a = upper[2 * j] > upper[2 * j + 1] ? upper[2 * j] : upper[2 * j + 1];
+                double b = lower[2 * j] > lower[2 * j + 1] ? lower[2 * j] : lower[2 * j + 1];
+                *y++ = a > b ? a : b;
+            }
+        }
+}
+
+static void pool_average(norma_shape in, const double *x, double *y)
+{
+    int64_t n_pixels = in.height * in.width;
+    for (int64_t c = 0; c < in.channels; c++) {
+        double sum = 0;
+        for (int64_t k = 0; k < n_pixels; k++)
+            sum += x[c * n_pixels + k];
+        y[c] = sum / (double)n_pixels;
+    }
+}
+
+void norma_forward_finish(const norma_layer *layer, double *x, double *out)
+{
+    int64_t n = norma_shape_size(layer->hidden);
+    norma_activation_apply(&layer->activation, n, x);
+    switch (layer->pool) {
+    case NORMA_POOL_MAX2:
+        pool_max2(layer->hidden, layer->output, x, out);
+        break;
+    case NORMA_POOL_GLOBAL_AVERAGE:
+        pool_average(layer->hidden, x, out);
+        break;
+    case NORMA_POOL_NONE:
+    case NORMA_N_POOLS:
+        memcpy(out, x, (size_t)n * sizeof *out);
+        break;
+    }
+}
+
+void norma_forward_layer(norma_forward *forward, int64_t l, int64_t n_images, const double *in,
+                         double *out)
+{
+    const norma_layer *layer = &forward->network->layers[l];
+    int64_t in_size = norma_shape_size(layer->input);
+    int64_t out_size = norma_shape_size(layer->output);
+#pragma omp parallel for schedule(static) num_threads(forward->n_threads)
+    for (int64_t n = 0; n < n_images; n++) {
+        int thread = omp_get_thread_num();
+        double *columns = forward->columns + thread * forward->columns_size;
+        double *hidden = forward->hidden + thread * forward->hidden_size;
+        convolve(layer, in + n * in_size, columns, hidden);
+        norma_forward_finish(layer, hidden, out + n * out_size);
+    }
+}
+
+void norma_forward_destroy(norma_forward **forward)
+{
+    if (!*forward)
+        return;
+    NORMA_FREE((*forward)->columns);
+    NORMA_FREE((*forward)->hidden);
+    NORMA_FREE(*forward);
+}

@@ -1,0 +1,36 @@
+#include "src/network/images.h"
+
+#include <inttypes.h>
+
+norma_status norma_images_check(const norma_images *images, const norma_network *network)
+{
+    norma_shape a = images->shape;
+    norma_shape b = network->input;
+    norma_shape out = network->layers[network->n_layers - 1].output;
+    bool equal = a.channels == b.channels && a.height == b.height && a.width == b.width;
+    bool flat = b.height == 1 && b.width == 1 && norma_shape_size(a) == b.channels;
+    if (!equal && !flat)
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "the data set's images are %" PRId64 " x %" PRId64 " x %" PRId64
+                          " but the network's input_shape is %" PRId64 " x %" PRId64 " x %" PRId64,
+                          a.channels, a.height, a.width, b.channels, b.height, b.width);
+    for (int64_t n = 0; images->labels && n < images->n_images; n++)
+        if (images->labels[n] >= norma_shape_size(out))
+            return NORMA_FAIL(NORMA_CONFIG,
+                              "label %d of image %" PRId64 " is not one of the network's %" PRId64
+                              " outputs",
+                              images->labels[n], n, norma_shape_size(out));
+    return NORMA_OK;
+}
+
+void norma_images_load(const norma_images *images, const norma_network *network, int64_t first,
+                       int64_t count, double *out)
+{
+    int64_t n_channels = network->input.channels;
+    int64_t n_pixels = norma_shape_size(images->shape) / n_channels;
+    const uint8_t *pixels = images->pixels + first * n_channels * n_pixels;
+    for (int64_t n = 0; n < count; n++)
+        for (int64_t c = 0; c < n_channels; c++)
+            for (int64_t k = 0; k < n_pixels; k++)
+                *out++ = network->scale[c] * (double)*pixels++ + network->offset[c];
+}

@@ -1,0 +1,304 @@
+#include "src/network/source.h"
+
+#include "src/base/index.h"
+#include "src/network/forward.h"
+#include "src/network/im2col.h"
+#include "src/network/source_work.h"
+
+#include <cblas.h>
+#include <omp.h>
+#include <string.h>
+
+/* One pass over the features for images that fit into the arena. */
+typedef struct pass {
+    const norma_source_work *work;
+    const norma_source_shape *shape;
+    norma_source_layout layout;
+    int64_t first, n_images;       /* their numbers in the data set */
+    int64_t first_group, n_groups; /* groups they touch */
+    double *columns;               /* [n_groups][c0 |K1|][n_columns] */
+    double *products;              /* [n_groups][c2 |K2|][n_columns], or NULL */
+} pass;
+
+/* A tile of a group: its columns and those among them that belong to images of this pass. */
+typedef struct tile {
+    int64_t group;            /* from 0 in this pass */
+    int64_t begin, n_columns; /* within the group */
+    int64_t real, real_end;   /* within the tile */
+} tile;
+
+static void pass_init(pass *p, const norma_source_work *work, const norma_source_shape *shape,
+                      bool with_products, int64_t first, int64_t n_images)
+{
+    p->work = work;
+    p->shape = shape;
+    norma_source_layout_init(&p->layout, shape);
+    int64_t size = p->layout.size_first + (with_products ? p->layout.size_second : 0);
+    p->first = first;
+    p->n_images = norma_source_layout_fit(&p->layout, work->arena_size, size * p->layout.n_columns,
+                                          first, n_images);
+    p->first_group = first / p->layout.group;
+    p->n_groups = norma_source_layout_groups(&p->layout, first, p->n_images);
+    p->columns = work->arena;
+    p->products = with_products
+                      ? work->arena + p->n_groups * p->layout.size_first * p->layout.n_columns
+                      : NULL;
+}
+
+static int64_t clamp(int64_t n, int64_t lo, int64_t hi)
+{
+    return n < lo ? lo : n > hi ? hi : n;
+}
+
+static tile pass_tile(const pass *p, int64_t index)
+{
+    const norma_source_layout *layout = &p->layout;
+    tile t;
+    t.group = index / layout->n_tiles;
+    t.begin = index % layout->n_tiles * layout->tile;
+    t.n_columns = clamp(layout->n_columns - t.begin, 0, layout->tile);
+    int64_t image = (p->first_group + t.group) * layout->group; /* at place 0 */
+    int64_t begin = (p->first - image) * layout->n_pixels;
+    int64_t end = (p->first + p->n_images - image) * layout->n_pixels;
+    t.real = clamp(begin - t.begin, 0, t.n_columns);
+    t.real_end = clamp(end - t.begin, 0, t.n_columns);
+    return t;
+}
+
+/* The inputs as columns; zeros where a group lacks an image; products start at zero. */
+static void pass_gather(const pass *p, const double *in)
+{
+    const norma_source_layout *layout = &p->layout;
+    int64_t columns_size = layout->size_first * layout->n_columns;
+    int64_t products_size = layout->size_second * layout->n_columns;
+    int64_t in_size = norma_shape_size(p->shape->input);
+#pragma omp parallel for schedule(static) num_threads(p->work->n_threads)
+    for (int64_t g = 0; g < p->n_groups; g++) {
+        double *columns = p->columns + g * columns_size;
+        int64_t place_0 = (p->first_group + g) * layout->group - p->first;
+        if (place_0 < 0 || place_0 + layout->group > p->n_images)
+            memset(columns, 0, (size_t)columns_size * sizeof *columns);
+        for (int64_t place = 0; place < layout->group; place++) {
+            int64_t n = place_0 + place;
+            if (n >= 0 && n < p->n_images)
+                norma_im2col(p->shape->input, p->shape->kernel.first, p->shape->stride1,
+                             p->shape->padding, p->shape->z, in + n * in_size, layout->n_columns,
+                             columns + place * layout->n_pixels);
+        }
+        if (p->products)
+            memset(p->products + g * products_size, 0, (size_t)products_size * sizeof(double));
+    }
+}
+
+/* Rows first .. first + count - 1 of a tensor, row J times scale[J] unless scale is NULL. */
+static void fill_block(const norma_source_work *work, const norma_tensor *tensor, int64_t first,
+                       int64_t count, const double *scale, int64_t row_size, double *out)
+{
+#pragma omp parallel for schedule(static) num_threads(work->n_threads)
+    for (int64_t chunk = 0; chunk < work->n_threads; chunk++) {
+        int64_t begin = 0;
+        int64_t n = norma_index_share(count, work->n_threads, chunk, &begin);
+        double *rows = out + begin * row_size;
+        if (n > 0)
+            norma_tensor_fill(tensor, first + begin, n, rows);
+        for (int64_t j = 0; scale && j < n; j++)
+            for (int64_t k = 0; k < row_size; k++)
+                rows[j * row_size + k] *= scale[first + begin + j];
+    }
+}
+
+/* hidden[count][layout tile] = W1 block * columns of the tile. */
+static void multiply_first(const pass *p, const tile *t, int64_t count, double *hidden)
+{
+    const norma_source_layout *layout = &p->layout;
+    int k = (int)layout->size_first;
+    const double *columns =
+        p->columns + t->group * layout->size_first * layout->n_columns + t->begin;
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)count, (int)t->n_columns, k, 1,
+                p->work->w1, k, columns, (int)layout->n_columns, 0, hidden, (int)layout->tile);
+}
+
+/* products of the tile += (W2 block)^T * hidden. */
+static void multiply_second(const pass *p, const tile *t, int64_t count, const double *hidden)
+{
+    const norma_source_layout *layout = &p->layout;
+    int m = (int)layout->size_second;
+    double *products = p->products + t->group * layout->size_second * layout->n_columns + t->begin;
+    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, m, (int)t->n_columns, (int)count, 1,
+                p->work->w2, m, hidden, (int)layout->tile, 1, products, (int)layout->n_columns);
+}
+
+/* z = phi(z + shift) for n values; returns how many lie below the linear region. */
+static int64_t activate(const norma_activation *activation, double shift, int64_t n, double *z)
+{
+    int64_t n_clipped = 0;
+    if (activation->kind == NORMA_ACTIVATION_RELU) {
+        for (int64_t k = 0; k < n; k++) {
+            double x = z[k] + shift;
+            n_clipped += x < 0;
+            z[k] = x > 0 ? x : 0;
+        }
+    } else {
+        for (int64_t k = 0; k < n; k++)
+            z[k] += shift;
+        norma_activation_apply(activation, n, z);
+    }
+    return n_clipped;
+}
+
+static int64_t activate_tile(const pass *p, const tile *t, const norma_source_layer *source,
+                             int64_t first, int64_t count, double *hidden)
+{
+    int64_t n_clipped = 0;
+    for (int64_t j = 0; j < count; j++) {
+        double *row = hidden + j * p->layout.tile;
+        double shift = source->beta1[first + j];
+        (void)activate(&source->activation, shift, t->real, row);
+        n_clipped += activate(&source->activation, shift, t->real_end - t->real, row + t->real);
+        (void)activate(&source->activation, shift, t->n_columns - t->real_end, row + t->real_end);
+    }
+    return n_clipped;
+}
+
+/* y of one image from its products: sum over taps p, moved; then gamma2, beta2. */
+static void collect(const pass *p, const norma_source_layer *source, int64_t n, double *y)
+{
+    const norma_source_shape *shape = p->shape;
+    const norma_source_layout *layout = &p->layout;
+    norma_kernel_shape k2 = shape->kernel.second;
+    int64_t image = p->first + n;
+    const double *products = p->products + (image / layout->group - p->first_group) *
+                                               layout->size_second * layout->n_columns;
+    products += image % layout->group * layout->n_pixels;
+    for (int64_t i = 0; i < shape->n_channels_out; i++) {
+        memset(y, 0, (size_t)(shape->conv.height * shape->conv.width) * sizeof *y);
+        for (int64_t tap = 0; tap < k2.height * k2.width; tap++) {
+            const double *from = products + tap / k2.width * shape->z.width + tap % k2.width;
+            for (int64_t r = 0; r < shape->conv.height; r++) {
+                const double *row = from + r * shape->stride2[0] * shape->z.width;
+                double *to = y + r * shape->conv.width;
+                for (int64_t c = 0; c < shape->conv.width; c++)
+                    to[c] += row[c * shape->stride2[1]];
+            }
+            products += layout->n_columns;
+        }
+        for (int64_t k = 0; k < shape->conv.height * shape->conv.width; k++)
+            y[k] = source->gamma2[i] * y[k] + source->beta2[i];
+        y += shape->conv.height * shape->conv.width;
+    }
+}
+
+static void pass_finish(const pass *p, const norma_source_layer *source, const norma_layer *layer,
+                        double *out)
+{
+    int64_t out_size = norma_shape_size(layer->output);
+#pragma omp parallel for schedule(static) num_threads(p->work->n_threads)
+    for (int64_t n = 0; n < p->n_images; n++) {
+        double *y = p->work->conv + omp_get_thread_num() * p->work->conv_size;
+        collect(p, source, n, y);
+        norma_forward_finish(layer, y, out + n * out_size);
+    }
+}
+
+static int64_t pass_propagate(const pass *p, const norma_source_layer *source)
+{
+    const norma_source_work *work = p->work;
+    int64_t n_features = p->shape->n_features;
+    int64_t n_tiles = p->n_groups * p->layout.n_tiles;
+    int64_t n_clipped = 0;
+    for (int64_t first = 0; first < n_features; first += NORMA_SOURCE_BLOCK) {
+        int64_t count = clamp(n_features - first, 0, NORMA_SOURCE_BLOCK);
+        fill_block(work, source->w1, first, count, source->gamma1, p->layout.size_first, work->w1);
+        fill_block(work, source->w2, first, count, NULL, p->layout.size_second, work->w2);
+#pragma omp parallel for schedule(dynamic) num_threads(work->n_threads) reduction(+ : n_clipped)
+        for (int64_t index = 0; index < n_tiles; index++) {
+            tile t = pass_tile(p, index);
+            double *hidden = work->hidden + omp_get_thread_num() * work->hidden_size;
+            multiply_first(p, &t, count, hidden);
+            n_clipped += activate_tile(p, &t, source, first, count, hidden);
+            multiply_second(p, &t, count, hidden);
+        }
+    }
+    return n_clipped;
+}
+
+void norma_source_propagate(norma_source_work *work, const norma_source_layer *source,
+                            const norma_layer *layer, int64_t first, int64_t n_images,
+                            const double *in, double *out, int64_t *n_clipped)
+{
+    int64_t in_size = norma_shape_size(layer->input);
+    int64_t out_size = norma_shape_size(layer->output);
+    int64_t done = 0;
+    while (done < n_images) {
+        pass p;
+        pass_init(&p, work, &source->shape, true, first + done, n_images - done);
+        pass_gather(&p, in + done * in_size);
+        *n_clipped += pass_propagate(&p, source);
+        pass_finish(&p, source, layer, out + done * out_size);
+        done += p.n_images;
+    }
+}
+
+/* Widens this thread's range by the tile's hidden values. */
+static void measure_tile(const pass *p, const tile *t, int64_t count, const double *hidden,
+                         double *range)
+{
+    for (int64_t j = 0; j < count; j++) {
+        const double *row = hidden + j * p->layout.tile;
+        double lo = range[j];
+        double hi = range[NORMA_SOURCE_BLOCK + j];
+        for (int64_t k = t->real; k < t->real_end; k++) {
+            lo = row[k] < lo ? row[k] : lo;
+            hi = row[k] > hi ? row[k] : hi;
+        }
+        range[j] = lo;
+        range[NORMA_SOURCE_BLOCK + j] = hi;
+    }
+}
+
+static void pass_measure(const pass *p, const norma_tensor *w1, double *lo, double *hi)
+{
+    const norma_source_work *work = p->work;
+    int64_t n_features = p->shape->n_features;
+    int64_t n_tiles = p->n_groups * p->layout.n_tiles;
+    for (int64_t first = 0; first < n_features; first += NORMA_SOURCE_BLOCK) {
+        int64_t count = clamp(n_features - first, 0, NORMA_SOURCE_BLOCK);
+        fill_block(work, w1, first, count, NULL, p->layout.size_first, work->w1);
+#pragma omp parallel num_threads(work->n_threads)
+        {
+            double *hidden = work->hidden + omp_get_thread_num() * work->hidden_size;
+            double *range = work->range + omp_get_thread_num() * 2 * NORMA_SOURCE_BLOCK;
+            memcpy(range, lo + first, (size_t)count * sizeof *range);
+            memcpy(range + NORMA_SOURCE_BLOCK, hi + first, (size_t)count * sizeof *range);
+#pragma omp barrier
+#pragma omp for schedule(dynamic)
+            for (int64_t index = 0; index < n_tiles; index++) {
+                tile t = pass_tile(p, index);
+                multiply_first(p, &t, count, hidden);
+                measure_tile(p, &t, count, hidden, range);
+            }
+#pragma omp critical(norma_source_measure)
+            for (int64_t j = 0; j < count; j++) {
+                double a = range[j];
+                double b = range[NORMA_SOURCE_BLOCK + j];
+                lo[first + j] = a < lo[first + j] ? a : lo[first + j];
+                hi[first + j] = b > hi[first + j] ? b : hi[first + j];
+            }
+        }
+    }
+}
+
+void norma_source_measure(norma_source_work *work, const norma_source_shape *shape,
+                          const norma_tensor *w1, int64_t first, int64_t n_images, const double *in,
+                          double *lo, double *hi)
+{
+    int64_t in_size = norma_shape_size(shape->input);
+    int64_t done = 0;
+    while (done < n_images) {
+        pass p;
+        pass_init(&p, work, shape, false, first + done, n_images - done);
+        pass_gather(&p, in + done * in_size);
+        pass_measure(&p, w1, lo, hi);
+        done += p.n_images;
+    }
+}
