@@ -2,11 +2,12 @@
  * The loops of src/base/rng_kernel.h, written once; included by the file of each instruction set
  * and by nobody else. That file defines before:
  *   RNG_WIDTH                64-bit elements in a vector
+ *   RNG_GROUP                vectors of blocks made together, so that one's latency hides another's
  *   rng_words, rng_doubles   vectors of uint64_t and of double; a scalar when the width is 1
  *   rng_set, rng_ramp        all elements x; elements 0, 1, 2, ...
  *   rng_add, rng_or, rng_high (x >> 32)   on words
- *   rng_philox               the two words of the blocks with the given counter words, of which it
- *                            uses the low 32 bits
+ *   rng_philox               the two words of each block, from its counter words c[0 .. 3], of
+ *                            which it uses the low 32 bits; c is spoilt
  *   rng_uniform, rng_radius (sqrt(-2 log u)), rng_circle (cos and sin of 2 pi u), rng_times
  *   rng_bits                 the words that hold given doubles
  *   rng_store, rng_store_pairs   to memory without alignment; pairs: even[0] odd[0] even[1] ...
@@ -17,16 +18,13 @@
 
 #define RNG_INLINE static inline __attribute__((always_inline))
 
-/* The even and the odd elements that the two words of a vector of blocks become. */
-RNG_INLINE void rng_transform(norma_rng_kind kind, rng_words word0, rng_words word1,
-                              rng_words *even, rng_words *odd)
+/* The words of a vector of blocks become its even and odd elements, in place. */
+RNG_INLINE void rng_transform(norma_rng_kind kind, rng_words *word0, rng_words *word1)
 {
-    *even = word0;
-    *odd = word1;
     if (kind == NORMA_RNG_WORDS)
         return;
-    rng_doubles u0 = rng_uniform(word0);
-    rng_doubles u1 = rng_uniform(word1);
+    rng_doubles u0 = rng_uniform(*word0);
+    rng_doubles u1 = rng_uniform(*word1);
     if (kind == NORMA_RNG_NORMAL) {
         rng_doubles radius = rng_radius(u0);
         rng_doubles cosine;
@@ -35,75 +33,88 @@ RNG_INLINE void rng_transform(norma_rng_kind kind, rng_words word0, rng_words wo
         u0 = rng_times(radius, cosine);
         u1 = rng_times(radius, sine);
     }
-    *even = rng_bits(u0);
-    *odd = rng_bits(u1);
+    *word0 = rng_bits(u0);
+    *word1 = rng_bits(u1);
 }
 
-/* Consecutive blocks in a vector. */
-RNG_INLINE void rng_one_vector_of_blocks(norma_rng_kind kind, const norma_rng_counter *c,
-                                         int64_t block, unsigned char *out)
+/* A group of vectors of consecutive blocks. */
+RNG_INLINE void rng_group_of_blocks(norma_rng_kind kind, const norma_rng_counter *counter,
+                                    int64_t block, unsigned char *out)
 {
-    rng_words blocks = rng_add(rng_set((uint64_t)block), rng_ramp());
-    rng_words word0;
-    rng_words word1;
-    rng_words even;
-    rng_words odd;
-    rng_philox(c->key, blocks, rng_or(rng_set(c->word1), rng_high(blocks)), rng_set(c->word2),
-               rng_set(c->word3), &word0, &word1);
-    rng_transform(kind, word0, word1, &even, &odd);
-    rng_store_pairs(out, even, odd);
+    rng_words c[4][RNG_GROUP];
+    rng_words even[RNG_GROUP];
+    rng_words odd[RNG_GROUP];
+    for (int g = 0; g < RNG_GROUP; g++) {
+        c[0][g] = rng_add(rng_set((uint64_t)(block + g * RNG_WIDTH)), rng_ramp());
+        c[1][g] = rng_or(rng_set(counter->word1), rng_high(c[0][g]));
+        c[2][g] = rng_set(counter->word2);
+        c[3][g] = rng_set(counter->word3);
+    }
+    rng_philox(counter->key, c, even, odd);
+    for (int g = 0; g < RNG_GROUP; g++) {
+        rng_transform(kind, &even[g], &odd[g]);
+        rng_store_pairs(out + g * 16 * RNG_WIDTH, even[g], odd[g]);
+    }
 }
 
-RNG_INLINE void rng_blocks_of_kind(norma_rng_kind kind, const norma_rng_counter *c, int64_t block,
-                                   int64_t n_blocks, unsigned char *out)
+RNG_INLINE void rng_blocks_of_kind(norma_rng_kind kind, const norma_rng_counter *counter,
+                                   int64_t block, int64_t n_blocks, unsigned char *out)
 {
+    enum { STEP = RNG_GROUP * RNG_WIDTH };
     int64_t b = 0;
-    for (; b + RNG_WIDTH <= n_blocks; b += RNG_WIDTH)
-        rng_one_vector_of_blocks(kind, c, block + b, out + 16 * b);
+    for (; b + STEP <= n_blocks; b += STEP)
+        rng_group_of_blocks(kind, counter, block + b, out + 16 * b);
     if (b < n_blocks) {
-        unsigned char rest[16 * RNG_WIDTH];
-        rng_one_vector_of_blocks(kind, c, block + b, rest);
+        unsigned char rest[16 * STEP];
+        rng_group_of_blocks(kind, counter, block + b, rest);
         memcpy(out + 16 * b, rest, (size_t)(16 * (n_blocks - b)));
     }
 }
 
-/* Consecutive replicas in a vector: n_lanes elements of each of the block's two rows. */
-RNG_INLINE void rng_one_vector_of_lanes(norma_rng_kind kind, const norma_rng_counter *c,
-                                        int64_t block, int64_t lane, rng_words *even,
-                                        rng_words *odd)
+/* A vector of consecutive replicas from lane on, for each of a group of consecutive blocks. */
+RNG_INLINE void rng_group_of_lanes(norma_rng_kind kind, const norma_rng_counter *counter,
+                                   int64_t block, int64_t lane, rng_words even[RNG_GROUP],
+                                   rng_words odd[RNG_GROUP])
 {
-    uint64_t b = (uint64_t)block;
-    rng_words replicas = rng_add(rng_set(c->word2 + (uint64_t)lane), rng_ramp());
-    rng_words word0;
-    rng_words word1;
-    rng_philox(c->key, rng_set(b), rng_set(c->word1 | b >> 32), replicas, rng_set(c->word3), &word0,
-               &word1);
-    rng_transform(kind, word0, word1, even, odd);
+    rng_words c[4][RNG_GROUP];
+    for (int g = 0; g < RNG_GROUP; g++) {
+        uint64_t b = (uint64_t)(block + g);
+        c[0][g] = rng_set(b);
+        c[1][g] = rng_set(counter->word1 | b >> 32);
+        c[2][g] = rng_add(rng_set(counter->word2 + (uint64_t)lane), rng_ramp());
+        c[3][g] = rng_set(counter->word3);
+    }
+    rng_philox(counter->key, c, even, odd);
+    for (int g = 0; g < RNG_GROUP; g++)
+        rng_transform(kind, &even[g], &odd[g]);
 }
 
-RNG_INLINE void rng_lanes_of_kind(norma_rng_kind kind, const norma_rng_counter *c, int64_t block,
-                                  int64_t n_blocks, int64_t n_lanes, unsigned char *out)
+RNG_INLINE void rng_store_lanes(unsigned char *out, int64_t n, rng_words x)
 {
-    for (int64_t b = 0; b < n_blocks; b++) {
-        unsigned char *row0 = out + 16 * b * n_lanes;
-        unsigned char *row1 = row0 + 8 * n_lanes;
-        rng_words even;
-        rng_words odd;
-        int64_t lane = 0;
-        for (; lane + RNG_WIDTH <= n_lanes; lane += RNG_WIDTH) {
-            rng_one_vector_of_lanes(kind, c, block + b, lane, &even, &odd);
-            rng_store(row0 + 8 * lane, even);
-            rng_store(row1 + 8 * lane, odd);
-        }
-        if (lane < n_lanes) {
-            unsigned char rest[8 * RNG_WIDTH];
-            rng_one_vector_of_lanes(kind, c, block + b, lane, &even, &odd);
-            rng_store(rest, even);
-            memcpy(row0 + 8 * lane, rest, (size_t)(8 * (n_lanes - lane)));
-            rng_store(rest, odd);
-            memcpy(row1 + 8 * lane, rest, (size_t)(8 * (n_lanes - lane)));
-        }
+    unsigned char whole[8 * RNG_WIDTH];
+    if (n >= RNG_WIDTH) {
+        rng_store(out, x);
+        return;
     }
+    rng_store(whole, x);
+    memcpy(out, whole, (size_t)(8 * n));
+}
+
+RNG_INLINE void rng_lanes_of_kind(norma_rng_kind kind, const norma_rng_counter *counter,
+                                  int64_t block, int64_t n_blocks, int64_t n_lanes,
+                                  unsigned char *out)
+{
+    for (int64_t b = 0; b < n_blocks; b += RNG_GROUP)
+        for (int64_t lane = 0; lane < n_lanes; lane += RNG_WIDTH) {
+            rng_words even[RNG_GROUP];
+            rng_words odd[RNG_GROUP];
+            rng_group_of_lanes(kind, counter, block + b, lane, even, odd);
+            for (int g = 0; g < RNG_GROUP && b + g < n_blocks; g++) {
+                unsigned char *row = out + 8 * (2 * (b + g) * n_lanes + lane);
+                rng_store_lanes(row, n_lanes - lane, even[g]);
+                rng_store_lanes(row + 8 * n_lanes, n_lanes - lane, odd[g]);
+            }
+        }
 }
 
 /* The kind is a constant in each call, so that every kind gets a loop of its own. */

@@ -11,6 +11,7 @@
 #include <sleef.h>
 
 #define RNG_WIDTH 1
+#define RNG_GROUP 1
 typedef uint64_t rng_words;
 typedef double rng_doubles;
 
@@ -39,14 +40,15 @@ static inline uint64_t rng_high(uint64_t a)
     return a >> 32;
 }
 
-static inline void rng_philox(const uint32_t key[2], uint64_t c0, uint64_t c1, uint64_t c2,
-                              uint64_t c3, uint64_t *word0, uint64_t *word1)
+static inline void rng_philox(const uint32_t key[2], uint64_t c[4][RNG_GROUP],
+                              uint64_t word0[RNG_GROUP], uint64_t word1[RNG_GROUP])
 {
-    philox4x32_ctr_t counter = {{(uint32_t)c0, (uint32_t)c1, (uint32_t)c2, (uint32_t)c3}};
+    philox4x32_ctr_t counter = {
+        {(uint32_t)c[0][0], (uint32_t)c[1][0], (uint32_t)c[2][0], (uint32_t)c[3][0]}};
     philox4x32_key_t k = {{key[0], key[1]}};
     philox4x32_ctr_t x = philox4x32_R(10, counter, k);
-    *word0 = x.v[0] | (uint64_t)x.v[1] << 32;
-    *word1 = x.v[2] | (uint64_t)x.v[3] << 32;
+    word0[0] = x.v[0] | (uint64_t)x.v[1] << 32;
+    word1[0] = x.v[2] | (uint64_t)x.v[3] << 32;
 }
 
 static inline double rng_uniform(uint64_t word)
@@ -62,7 +64,7 @@ static inline double rng_radius(double u)
 
 static inline void rng_circle(double u, double *cosine, double *sine)
 {
-    Sleef_double_2 pair = Sleef_finz_sincospid1_u05purecfma(2.0 * u);
+    Sleef_double_2 pair = Sleef_finz_sincospid1_u35purecfma(2.0 * u);
     *cosine = pair.y;
     *sine = pair.x;
 }
