@@ -1,3 +1,5 @@
+#ifndef NORMA_BASE_RNG_LOOPS_H
+#define NORMA_BASE_RNG_LOOPS_H
 /*
  * The loops of src/base/rng_kernel.h, written once; included by the file of each instruction set
  * and by nobody else. That file defines before:
@@ -139,3 +141,5 @@ static void rng_lanes(norma_rng_kind kind, const norma_rng_counter *counter, int
     else
         rng_lanes_of_kind(NORMA_RNG_NORMAL, counter, block, n_blocks, n_lanes, out);
 }
+
+#endif

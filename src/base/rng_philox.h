@@ -1,3 +1,5 @@
+#ifndef NORMA_BASE_RNG_PHILOX_H
+#define NORMA_BASE_RNG_PHILOX_H
 /*
  * Philox4x32-10 on vectors, for the files of src/base/rng_loops.h; they define before rng_times_low
  * (product of the low 32 bits), rng_xor3 and rng_join (low halves of two vectors to one word).
@@ -29,3 +31,5 @@ static inline void rng_philox(const uint32_t key[2], rng_words c[4][RNG_GROUP],
         word1[g] = rng_join(c[2][g], c[3][g]);
     }
 }
+
+#endif
