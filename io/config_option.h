@@ -72,10 +72,11 @@ typedef struct norma_option {
     norma_option_bound min, max;
     bool allow_inf, allow_nan;
     bool positional;        /* given by its place, not by --name; in table order */
-    bool required;          /* must have a value */
+    bool required;          /* must have a value; of an exclusive group: one of them */
     bool command_line_only; /* says how to run, not what: not in files, not written */
     const char *exclusive;  /* options with the same text here exclude each other: a flag overrides
-                             * the others' values from a file, any of them overrides defaults */
+                             * the others' values from a file, any of them overrides defaults, of
+                             * which the first counts */
     const char *(*check)(const char *text); /* of texts: NULL when good, else what is expected */
     const char *help;                       /* one or more sentences */
 } norma_option;
