@@ -316,13 +316,31 @@ static void test_interval_bounds(void **state)
         norma_test_ok(norma_bounds_interval(&f.source.shape, f.w1, range_lo, range_hi, f.lo, f.hi));
         int64_t row = C0 * norma_kernel_taps(f.source.shape.kernel.first);
         for (int64_t J = 0; J < f.source.shape.n_features; J++) {
-            double reach = 0;
+            long double reach = 0; /* exact enough to see a sum that was rounded inward */
             for (int64_t k = 0; k < row; k++)
-                reach += fabs(f.rows1[J * row + k]);
+                reach += fabsl(f.rows1[J * row + k]);
             norma_test_check(f.lo[J] <= f.u_lo[J] && f.u_hi[J] <= f.hi[J]);
             norma_test_check(f.hi[J] >= reach && f.lo[J] <= -reach);
-            norma_test_check_close(f.hi[J], reach, 1e-12);
+            norma_test_check_close(f.hi[J], (double)reach, 1e-12);
         }
+        teardown(&f);
+    }
+}
+
+/* Inputs far from zero: only padding makes zeros part of what layer 1 sees. */
+static void test_interval_bounds_with_padding(void **state)
+{
+    (void)state;
+    for (int g = 0; g < N_GEOMETRIES; g++) {
+        fixture f;
+        setup(&f, &geometries[g]);
+        double range_lo[C0] = {2, 2, 2}, range_hi[C0] = {3, 3, 3};
+        for (int64_t k = 0; k < IMAGES * f.in_size; k++)
+            f.in[k] = 2.5 + 0.5 * f.in[k];
+        (void)run(&f, NORMA_ACTIVATION_IDENTITY, 1 << 22, 1);
+        norma_test_ok(norma_bounds_interval(&f.source.shape, f.w1, range_lo, range_hi, f.lo, f.hi));
+        for (int64_t J = 0; J < f.source.shape.n_features; J++)
+            norma_test_check(f.lo[J] <= f.u_lo[J] && f.u_hi[J] <= f.hi[J]);
         teardown(&f);
     }
 }
@@ -428,6 +446,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_same_bits),
     cmocka_unit_test(test_bounds_and_clipping),
     cmocka_unit_test(test_interval_bounds),
+    cmocka_unit_test(test_interval_bounds_with_padding),
     cmocka_unit_test(test_deep_ranges),
     cmocka_unit_test(test_batch_norm),
     cmocka_unit_test(test_refusals),
