@@ -8,6 +8,7 @@
 
 #include "src/base/mem.h"
 #include "src/features/khatri_rao.h"
+#include "src/random/tensor.h"
 
 /* A number in (-1, 1), a fixed function of (what, index), uncorrelated between neighbours. */
 static inline double fixture_value(uint64_t what, int64_t index)
@@ -60,6 +61,25 @@ static inline double fixture_kr(const norma_khatri_rao_shape *shape, const doubl
             if (norma_kernel_composite_tap(&shape->kernel, q, p) == row % n_taps)
                 sum += second[i * n_second + p] * first[j * n_first + q];
     return sum;
+}
+
+/* The tensor of n_features rows with these values, which are borrowed. */
+static inline norma_tensor *fixture_tensor(const norma_khatri_rao_shape *shape,
+                                           norma_tensor_role role, int64_t n_features,
+                                           const double *values)
+{
+    bool first = role == NORMA_TENSOR_FIRST;
+    norma_tensor *tensor = NULL;
+    norma_tensor_spec spec = {
+        .distribution = NORMA_DISTRIBUTION_GIVEN,
+        .role = role,
+        .n_features = n_features,
+        .n_channels = first ? shape->n_channels_in : shape->n_channels_out,
+        .n_taps = norma_kernel_taps(first ? shape->kernel.first : shape->kernel.second),
+        .values = values};
+    if (norma_tensor_create(&spec, &tensor) != NORMA_OK)
+        fail_msg("%s", norma_status_error()->message);
+    return tensor;
 }
 
 #endif

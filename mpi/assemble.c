@@ -1,0 +1,75 @@
+#include "mpi/assemble.h"
+
+#include "mpi/agree.h"
+#include "src/base/mem.h"
+
+#include <omp.h>
+
+/* Features whose weights a thread holds at a time. */
+#define CHUNK 16
+
+static int64_t numbers_of_thread(const norma_khatri_rao_shape *shape)
+{
+    return CHUNK * (norma_khatri_rao_width_first(shape) + norma_khatri_rao_width_second(shape));
+}
+
+double norma_assemble_bytes_local(const norma_khatri_rao_shape *shape, int n_threads)
+{
+    return 8.0 * (double)n_threads * (double)numbers_of_thread(shape);
+}
+
+/* One column: all local rows, block by block. */
+static void fill_column(const norma_width_rule *rule, const double *second, const double *first,
+                        const norma_dmat *matrix, double *column)
+{
+    int process = matrix->grid->row;
+    int64_t run = 0;
+    for (int64_t row = 0; row < matrix->n_local_rows; row += run) {
+        int64_t start = norma_layout_global_local(&matrix->rows, process, row);
+        run = norma_layout_run_local(&matrix->rows, process, row);
+        norma_width_rule_fill(rule, second, first, start, run, column + row);
+    }
+}
+
+/* Local columns first .. first + count - 1, which are neighbours globally. */
+static void fill_columns(const norma_width_rule *rule, const norma_tensor *w1,
+                         const norma_tensor *w2, const norma_dmat *matrix, int64_t column,
+                         int64_t count, double *weights)
+{
+    int64_t n_first = norma_khatri_rao_width_first(&rule->shape);
+    int64_t n_second = norma_khatri_rao_width_second(&rule->shape);
+    double *first = weights;
+    double *second = weights + count * n_first;
+    int64_t J = norma_layout_global_local(&matrix->columns, matrix->grid->column, column);
+    norma_tensor_fill(w1, J, count, first);
+    norma_tensor_fill(w2, J, count, second);
+    for (int64_t t = 0; t < count; t++)
+        fill_column(rule, second + t * n_second, first + t * n_first, matrix,
+                    matrix->data + (column + t) * matrix->leading);
+}
+
+norma_status norma_assemble_system(const norma_width_rule *rule, const norma_tensor *w1,
+                                   const norma_tensor *w2, norma_dmat *matrix)
+{
+    double *weights = NULL;
+    int64_t n_numbers = numbers_of_thread(&rule->shape);
+    norma_status status = NORMA_ALLOC(weights, n_numbers * omp_get_max_threads());
+    NORMA_GOTO(status, norma_agree(matrix->grid->comm, status));
+    if (matrix->n_local_rows == 0)
+        goto done;
+    int64_t block = matrix->columns.block;
+    int64_t n_chunks_block = (block + CHUNK - 1) / CHUNK;
+    int64_t n_blocks = (matrix->n_local_columns + block - 1) / block;
+#pragma omp parallel for schedule(dynamic)
+    for (int64_t c = 0; c < n_blocks * n_chunks_block; c++) {
+        int64_t column = c / n_chunks_block * block + c % n_chunks_block * CHUNK;
+        if (column >= matrix->n_local_columns)
+            continue;
+        int64_t count = norma_layout_run_local(&matrix->columns, matrix->grid->column, column);
+        fill_columns(rule, w1, w2, matrix, column, count < CHUNK ? count : CHUNK,
+                     weights + n_numbers * omp_get_thread_num());
+    }
+done:
+    NORMA_FREE(weights);
+    return status;
+}
