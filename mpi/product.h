@@ -1,0 +1,73 @@
+#ifndef NORMA_MPI_PRODUCT_H
+#define NORMA_MPI_PRODUCT_H
+/*
+ * KR, M and the closed system as operators, their features distributed over ranks.
+ *
+ * Every rank keeps the weights of a contiguous share of the features and multiplies with them by
+ * src/features/khatri_rao. Vectors over features are distributed likewise; vectors over equations
+ * are replicated, and one all-reduce of n + 2 numbers makes them. On a fixed number of ranks and
+ * threads results have the same bits in every run.
+ */
+#include "src/base/status.h"
+#include "src/features/width_rule.h"
+#include "src/random/tensor.h"
+
+#include <mpi.h>
+#include <stdint.h>
+
+/* Which equations a product is about; see src/features/width_rule.h. */
+typedef enum norma_product_form {
+    NORMA_PRODUCT_FULL,  /* KR: n rows */
+    NORMA_PRODUCT_ROWS,  /* M: n_rows */
+    NORMA_PRODUCT_SYSTEM /* M and its closing row: n_system */
+} norma_product_form;
+
+typedef struct norma_product norma_product;
+
+/* The operator of the leading n_features features of w1 [.][c0 |K1|] and w2 [.][c2 |K2|]; settles
+ * the closing row of `rule` from all of them. Collective over comm. rule and comm are borrowed and
+ * must outlive *out, which the caller owns. NORMA_CONFIG, naming tensor and feature, for weights
+ * that are not finite or too large to be squared. */
+NORMA_MUST_USE norma_status norma_product_create(MPI_Comm comm, norma_width_rule *rule,
+                                                 const norma_tensor *w1, const norma_tensor *w2,
+                                                 int64_t n_features, norma_product **out);
+
+/* Bytes that norma_product_create allocates on the rank that holds most. Local. */
+double norma_product_bytes_local(const norma_khatri_rao_shape *shape, int64_t n_features,
+                                 int n_ranks);
+
+/* Equations of a form, and features in all. */
+int64_t norma_product_n_rows_local(const norma_product *product, norma_product_form form);
+int64_t norma_product_n_features_local(const norma_product *product);
+
+/* The features of this rank: *first .. *first + returned count - 1. */
+int64_t norma_product_share_local(const norma_product *product, int64_t *first);
+
+/* Features whose column of KR is zero (all of their weights in one of the layers are), and the
+ * first of them, -1 if there is none. */
+int64_t norma_product_zero_features_local(const norma_product *product, int64_t *first);
+
+/* Flops of one product with KR or its transpose, over all ranks. */
+double norma_product_flops_local(const norma_product *product);
+
+/* y[rows of the form] = operator times x[share]. Collective. */
+void norma_product_apply(norma_product *product, norma_product_form form, const double *x,
+                         double *y);
+
+/* x[share] = transpose times y[rows of the form], y equal on all ranks. No communication. */
+void norma_product_apply_transpose_local(norma_product *product, norma_product_form form,
+                                         const double *y, double *x);
+
+/* One pass over the features: x[share] <- transpose times u + keep x, then y = operator times x,
+ * and the square of the norm of x over all ranks is returned. u and y may be the same array; with
+ * keep = 0 x is not read. Collective: one all-reduce. */
+double norma_product_apply_both(norma_product *product, norma_product_form form, const double *u,
+                                double keep, double *x, double *y);
+
+/* all[n_features] = the shares x of all ranks, on all ranks. Collective. */
+void norma_product_gather(const norma_product *product, const double *x, double *all);
+
+/* Frees and nulls; NULL is allowed. Local. */
+void norma_product_destroy_local(norma_product **product);
+
+#endif
