@@ -64,8 +64,8 @@ static int64_t count_wrong_rows(const double *share, int64_t count, const double
                 runtime->world);
     int64_t n_wrong = 0;
     for (int64_t feature = 0; runtime->rank == 0 && feature < N_FEATURES; feature++)
-        n_wrong += memcmp(gathered + feature * ROW, whole + feature * ROW,
-                          ROW * sizeof *whole) != 0;
+        n_wrong +=
+            memcmp(gathered + feature * ROW, whole + feature * ROW, ROW * sizeof *whole) != 0;
     return n_wrong;
 }
 
