@@ -54,7 +54,10 @@ norma_job_choose_launcher() {
         # Unbound: mpirun counts cores where Slurm may count hardware threads, and would pin a rank
         # with several threads to one core.
         # shellcheck disable=SC2206 # a list of flags
-        norma_job_launcher=(mpirun -q -n "${SLURM_NTASKS:-1}" ${NORMA_MPIRUN_FLAGS:---bind-to none})
+        norma_job_launcher=(mpirun -n "${SLURM_NTASKS:-1}" ${NORMA_MPIRUN_FLAGS:---bind-to none})
+        if mpirun -q -n 1 true >/dev/null 2>&1; then # Open MPI 4 without a banner of its own
+            norma_job_launcher+=(-q)
+        fi
         ;;
     *)
         norma_job_say "NORMA_LAUNCHER is '$choice', not srun or mpirun"
