@@ -46,14 +46,14 @@ RNG_INLINE void rng_group_of_blocks(norma_rng_kind kind, const norma_rng_counter
     rng_words c[4][RNG_GROUP];
     rng_words even[RNG_GROUP];
     rng_words odd[RNG_GROUP];
-    for (int g = 0; g < RNG_GROUP; g++) {
+    for (int64_t g = 0; g < RNG_GROUP; g++) {
         c[0][g] = rng_add(rng_set((uint64_t)(block + g * RNG_WIDTH)), rng_ramp());
         c[1][g] = rng_or(rng_set(counter->word1), rng_high(c[0][g]));
         c[2][g] = rng_set(counter->word2);
         c[3][g] = rng_set(counter->word3);
     }
     rng_philox(counter->key, c, even, odd);
-    for (int g = 0; g < RNG_GROUP; g++) {
+    for (int64_t g = 0; g < RNG_GROUP; g++) {
         rng_transform(kind, &even[g], &odd[g]);
         rng_store_pairs(out + g * 16 * RNG_WIDTH, even[g], odd[g]);
     }
@@ -79,7 +79,7 @@ RNG_INLINE void rng_group_of_lanes(norma_rng_kind kind, const norma_rng_counter 
                                    rng_words odd[RNG_GROUP])
 {
     rng_words c[4][RNG_GROUP];
-    for (int g = 0; g < RNG_GROUP; g++) {
+    for (int64_t g = 0; g < RNG_GROUP; g++) {
         uint64_t b = (uint64_t)(block + g);
         c[0][g] = rng_set(b);
         c[1][g] = rng_set(counter->word1 | b >> 32);
@@ -87,7 +87,7 @@ RNG_INLINE void rng_group_of_lanes(norma_rng_kind kind, const norma_rng_counter 
         c[3][g] = rng_set(counter->word3);
     }
     rng_philox(counter->key, c, even, odd);
-    for (int g = 0; g < RNG_GROUP; g++)
+    for (int64_t g = 0; g < RNG_GROUP; g++)
         rng_transform(kind, &even[g], &odd[g]);
 }
 
@@ -111,7 +111,7 @@ RNG_INLINE void rng_lanes_of_kind(norma_rng_kind kind, const norma_rng_counter *
             rng_words even[RNG_GROUP];
             rng_words odd[RNG_GROUP];
             rng_group_of_lanes(kind, counter, block + b, lane, even, odd);
-            for (int g = 0; g < RNG_GROUP && b + g < n_blocks; g++) {
+            for (int64_t g = 0; g < RNG_GROUP && b + g < n_blocks; g++) {
                 unsigned char *row = out + 8 * (2 * (b + g) * n_lanes + lane);
                 rng_store_lanes(row, n_lanes - lane, even[g]);
                 rng_store_lanes(row + 8 * n_lanes, n_lanes - lane, odd[g]);

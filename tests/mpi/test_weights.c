@@ -48,6 +48,11 @@ static norma_status fill_alone(const norma_tensor_spec *spec, double *out)
     return fill_share(spec, 1, 0, N_FEATURES, out);
 }
 
+static bool row_differs(const void *a, const void *b)
+{
+    return memcmp(a, b, ROW * sizeof(double)) != 0;
+}
+
 /* Gathers the shares on rank 0; counts there the rows that differ from `whole`. */
 static int64_t count_wrong_rows(const double *share, int64_t count, const double *whole,
                                 double *gathered)
@@ -64,8 +69,7 @@ static int64_t count_wrong_rows(const double *share, int64_t count, const double
                 runtime->world);
     int64_t n_wrong = 0;
     for (int64_t feature = 0; runtime->rank == 0 && feature < N_FEATURES; feature++)
-        n_wrong +=
-            memcmp(gathered + feature * ROW, whole + feature * ROW, ROW * sizeof *whole) != 0;
+        n_wrong += row_differs(gathered + feature * ROW, whole + feature * ROW);
     return n_wrong;
 }
 

@@ -110,7 +110,7 @@ static void check_sample(const char *what, const sample *s, double n, double exp
         fail_msg("%s: %.8g +- %.2g, expected %.8g", what, mean, sigma, expected);
 }
 
-enum { N_REPLICAS = 30000, N_MOMENTS = 10 };
+enum { N_REPLICAS = 12000, N_MOMENTS = 10 };
 
 static const char *const moment_names[N_MOMENTS] = {
     "E q11",         "E q11 q22",     "E q11^3 q22",   "E q11^2",           "E q11^4",
