@@ -45,6 +45,8 @@ static const char *placeholder_of(const norma_option *option)
     };
     if (option->positional && !option->placeholder)
         return option->name;
+    if (option->many == NORMA_LIST && !option->placeholder)
+        return "LIST";
     return option->placeholder ? option->placeholder : names[option->type];
 }
 

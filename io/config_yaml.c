@@ -7,6 +7,10 @@
 #include <string.h>
 #include <yaml.h>
 
+/* Deepest nesting in other commands' sections: libyaml's time grows with the square of the depth.
+ */
+#define DEEPEST 100
+
 typedef struct reader {
     yaml_parser_t parser;
     yaml_event_t event; /* the current one */
@@ -224,6 +228,9 @@ static norma_status skip_mapping(reader *r)
         else if (r->event.type == YAML_MAPPING_END_EVENT ||
                  r->event.type == YAML_SEQUENCE_END_EVENT)
             depth--;
+        if (depth > DEEPEST)
+            return NORMA_FAIL(NORMA_CONFIG, "%s:%d: nested deeper than %d levels", r->path,
+                              event_line(r), DEEPEST);
     }
     return NORMA_OK;
 }
