@@ -25,7 +25,7 @@ static bool injected_local(int64_t k)
     return rank == fail_rank;
 }
 
-norma_status norma_agree(MPI_Comm comm, norma_status status)
+norma_status(norma_agree)(MPI_Comm comm, norma_status status)
 {
     int64_t k = n_agreements++;
     if (status == NORMA_OK && injected_local(k))

@@ -20,6 +20,15 @@
  * the k-th call (from 0) of world rank r fail. */
 NORMA_MUST_USE norma_status norma_agree(MPI_Comm comm, norma_status status);
 
+#ifdef __clang_analyzer__ /* which cannot see in other files that a failure comes back as one */
+static inline norma_status norma_agree_analyzed(MPI_Comm comm, norma_status status)
+{
+    norma_status agreed = norma_agree(comm, status);
+    return status == NORMA_OK || agreed != NORMA_OK ? agreed : status;
+}
+#define norma_agree(comm, status) norma_agree_analyzed(comm, status)
+#endif
+
 /* True on all ranks when true on any. Collective over comm. */
 bool norma_agree_any(MPI_Comm comm, bool mine);
 

@@ -62,7 +62,12 @@ void norma_status_set_error(const norma_error *error);
 /* Empties the record; for callers that handled the failure, and for tests. */
 void norma_status_clear(void);
 
+#ifdef __clang_analyzer__ /* which cannot see in other files that the code comes back */
+#define NORMA_FAIL(status, ...)                                                                    \
+    (norma_status_fail((status), __FILE__, __LINE__, __VA_ARGS__), (status))
+#else
 #define NORMA_FAIL(status, ...) norma_status_fail((status), __FILE__, __LINE__, __VA_ARGS__)
+#endif
 
 /* Returns from the calling function on failure; only where nothing is held. */
 #define NORMA_TRY(call)                                                                            \
