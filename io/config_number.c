@@ -153,7 +153,7 @@ static bool read_clock(const char *text, double *out)
         double value = 0;
         for (; is_digit(*p); p++, n++)
             value = 10 * value + (*p - '0');
-        char end = field == 2 ? '\0' : field < 0 ? '-' : ':';
+        int end = field == 2 ? '\0' : field < 0 ? '-' : ':';
         if (n == 0 || n > 6 || *p != end || (field > 0 && value >= 60))
             return false;
         *(field < 0 ? &days : &fields[field]) = value;

@@ -133,7 +133,7 @@ int64_t norma_source_work_bytes(int64_t n_shapes, const norma_source_shape *shap
 {
     work_sizes sizes = find_sizes(n_shapes, shapes, n_images, budget);
     int64_t n = sizes.arena + sizes.first + sizes.second;
-    n += n_threads * (sizes.hidden + sizes.conv + 2 * NORMA_SOURCE_BLOCK);
+    n += n_threads * (sizes.hidden + sizes.conv + INT64_C(2) * NORMA_SOURCE_BLOCK);
     return n * (int64_t)sizeof(double);
 }
 
@@ -154,7 +154,7 @@ norma_status norma_source_work_create(int64_t n_shapes, const norma_source_shape
     NORMA_GOTO(status, NORMA_ALLOC(work->w2, sizes.second));
     NORMA_GOTO(status, NORMA_ALLOC(work->hidden, n_threads * sizes.hidden));
     NORMA_GOTO(status, NORMA_ALLOC(work->conv, n_threads * sizes.conv));
-    NORMA_GOTO(status, NORMA_ALLOC(work->range, n_threads * 2 * NORMA_SOURCE_BLOCK));
+    NORMA_GOTO(status, NORMA_ALLOC(work->range, INT64_C(2) * n_threads * NORMA_SOURCE_BLOCK));
     *out = work;
     return NORMA_OK;
 done:

@@ -267,7 +267,7 @@ static void pass_measure(const pass *p, const norma_tensor *w1, double *lo, doub
 #pragma omp parallel num_threads(work->n_threads)
         {
             double *hidden = work->hidden + omp_get_thread_num() * work->hidden_size;
-            double *range = work->range + omp_get_thread_num() * 2 * NORMA_SOURCE_BLOCK;
+            double *range = work->range + INT64_C(2) * omp_get_thread_num() * NORMA_SOURCE_BLOCK;
             memcpy(range, lo + first, (size_t)count * sizeof *range);
             memcpy(range + NORMA_SOURCE_BLOCK, hi + first, (size_t)count * sizeof *range);
 #pragma omp barrier
