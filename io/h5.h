@@ -25,6 +25,16 @@ norma_status norma_h5_fail_local(norma_status status, const char *file, int line
 
 #define NORMA_H5_FAIL(status, ...) norma_h5_fail_local((status), __FILE__, __LINE__, __VA_ARGS__)
 
+/* The outcome of a call that may have written to a parallel file: NORMA_OK, or NORMA_IO with the
+ * reason, when the call failed or a write failed inside it (io/guard.h) since the last call of
+ * this. Local; the caller agrees. */
+NORMA_MUST_USE norma_status norma_h5_wrote_local(bool succeeded, const char *file, int line,
+                                                 const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+#define NORMA_H5_WROTE(succeeded, ...)                                                             \
+    norma_h5_wrote_local((succeeded), __FILE__, __LINE__, __VA_ARGS__)
+
 /* Opens an existing file for reading by this process alone (no MPI-IO). NORMA_CONFIG with one clear
  * message when it is missing, a folder, unreadable, not HDF5, truncated or locked. Local; the
  * caller closes *id with H5Fclose. */

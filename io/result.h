@@ -30,11 +30,12 @@ typedef struct norma_result_options {
 
 typedef enum norma_result_end { NORMA_RESULT_COMPLETE, NORMA_RESULT_STOPPED } norma_result_end;
 
-/* Opens FILE.part for writing in parallel; a .part left by a dead run is replaced. `world` is the
+/* Opens FILE.part for writing in parallel; a .part left by a dead run is replaced (and a run that
+ * is still writing that one fails at its next flush). `world` is the
  * runtime's communicator (never a reordered or Cartesian one: HDF5 data are corrupted by those); it
  * is duplicated. *out is set on success only; it is released by close or abandon.
- * NORMA_CONFIG: path exists (without force; or it is not HDF5, whatever force says), is no file
- * name, or another run is writing it. NORMA_LIMIT: less free space than options->bytes. NORMA_IO:
+ * NORMA_CONFIG: path exists (without force; or it is not HDF5, whatever force says) or is no file
+ * name. NORMA_LIMIT: less free space than options->bytes. NORMA_IO:
  * folder missing or not writable, file system full or refusing. Nothing is left behind then. */
 NORMA_MUST_USE norma_status norma_result_create(MPI_Comm world, const char *path,
                                                 const norma_result_options *options,
@@ -64,9 +65,9 @@ NORMA_MUST_USE norma_status norma_result_write_local(norma_result *file, const c
                                                      norma_type type, const int64_t *start,
                                                      const int64_t *count, const void *data);
 
-/* A text of any length as a scalar string dataset, "/configuration". */
+/* A text of any length as a scalar string dataset, "/configuration"; equal on all ranks. */
 NORMA_MUST_USE norma_status norma_result_write_text(norma_result *file, const char *dataset,
-                                                    const char *text);
+                                                    const char *long_name, const char *text);
 
 /* Attributes of a group or variable ("/", "/layers/000"), equal on all ranks; overwritten when they
  * exist. A text attribute of the root over 60000 bytes becomes a scalar string dataset of its name,

@@ -98,6 +98,11 @@ void norma_runtime_set_blas_threads_local(int n_threads)
     openblas_set_num_threads(n_threads);
 }
 
+const char *norma_runtime_blas_config_local(void)
+{
+    return openblas_get_config();
+}
+
 int norma_runtime_close(norma_runtime **runtime, norma_status status)
 {
     norma_runtime *r = *runtime;

@@ -32,6 +32,9 @@ NORMA_MUST_USE norma_status norma_runtime_check_launch(const norma_runtime *runt
 /* OpenBLAS threads of this rank from here on: 1 inside OpenMP regions, n_threads outside. */
 void norma_runtime_set_blas_threads_local(int n_threads);
 
+/* Version and build of OpenBLAS in one line; a constant string. */
+const char *norma_runtime_blas_config_local(void);
+
 /* Reports the error once (rank 0), reports leaked allocations, ends MPI; returns the exit code.
  * `status` must be agreed on. Collective; nulls *runtime. */
 int norma_runtime_close(norma_runtime **runtime, norma_status status);
