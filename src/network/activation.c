@@ -57,7 +57,7 @@ static double value(const norma_activation *activation, double x)
 {
     switch (activation->kind) {
     case NORMA_ACTIVATION_RELU:
-        return x > 0 ? x : 0;
+        return x < 0 ? 0 : x;
     case NORMA_ACTIVATION_LEAKY_RELU:
         return x > 0 ? x : activation->negative_slope * x;
     case NORMA_ACTIVATION_TANH:
@@ -83,7 +83,7 @@ void norma_activation_apply(const norma_activation *activation, int64_t n, doubl
         return;
     if (activation->kind == NORMA_ACTIVATION_RELU) { /* the common one, for the vectorizer */
         for (int64_t k = 0; k < n; k++)
-            x[k] = x[k] > 0 ? x[k] : 0;
+            x[k] = x[k] < 0 ? 0 : x[k]; /* NaN stays NaN */
         return;
     }
     for (int64_t k = 0; k < n; k++)

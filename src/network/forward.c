@@ -102,6 +102,12 @@ static void convolve(const norma_layer *layer, const double *in, double *columns
             hidden[i * n_pixels + x] += layer->bias[i];
 }
 
+/* The larger one; NaN when either is. */
+static double larger(double a, double b)
+{
+    return b < a || a != a ? a : b;
+}
+
 static void pool_max2(norma_shape in, norma_shape out, const double *x, double *y)
 {
     for (int64_t c = 0; c < out.channels; c++)
@@ -109,9 +115,9 @@ static void pool_max2(norma_shape in, norma_shape out, const double *x, double *
             const double *upper = x + (c * in.height + 2 * i) * in.width;
             const double *lower = upper + in.width;
             for (int64_t j = 0; j < out.width; j++) {
-                double a = upper[2 * j] > upper[2 * j + 1] ? upper[2 * j] : upper[2 * j + 1];
-                double b = lower[2 * j] > lower[2 * j + 1] ? lower[2 * j] : lower[2 * j + 1];
-                *y++ = a > b ? a : b;
+                double a = larger(upper[2 * j], upper[2 * j + 1]);
+                double b = larger(lower[2 * j], lower[2 * j + 1]);
+                *y++ = larger(a, b);
             }
         }
 }

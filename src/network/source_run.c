@@ -136,7 +136,7 @@ static int64_t activate(const norma_activation *activation, double shift, int64_
         for (int64_t k = 0; k < n; k++) {
             double x = z[k] + shift;
             n_clipped += x < 0;
-            z[k] = x > 0 ? x : 0;
+            z[k] = x < 0 ? 0 : x; /* NaN stays NaN */
         }
     } else {
         for (int64_t k = 0; k < n; k++)
