@@ -34,6 +34,8 @@ int norma_test_run_mpi(int argc, char **argv, const char *name, const struct CMU
     int n_failed = 1;
     if (status == NORMA_OK)
         n_failed = _cmocka_run_group_tests(name, tests, n_tests, NULL, NULL);
+    else if (norma_test_runtime->rank == 0)
+        fprintf(stderr, "%s: %s\n", name, norma_status_error()->message);
     int bad = n_failed != 0 || norma_mem_live() != 0 ? 1 : 0;
     int any = 1;
     MPI_Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, norma_test_runtime->world);

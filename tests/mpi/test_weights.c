@@ -10,6 +10,7 @@
 #include "src/base/mem.h"
 #include "src/random/tensor.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { N_FEATURES = 301, N_CHANNELS = 6, N_TAPS = 4, ROW = N_CHANNELS * N_TAPS };
@@ -101,6 +102,15 @@ static void check_shares(int isa, int n_threads)
     NORMA_FREE(gathered);
 }
 
+/* Runs first, before the others choose for themselves. */
+static void environment_is_heard(void **state)
+{
+    (void)state;
+    const char *asked = getenv("NORMA_ISA");
+    const char *used = norma_cpu_isa_name(norma_cpu_isa());
+    norma_test_check_all(!asked || !asked[0] || strcmp(asked, used) == 0);
+}
+
 static void shares_make_the_whole(void **state)
 {
     (void)state;
@@ -141,9 +151,8 @@ static void a_wrong_entry_is_noticed(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(shares_make_the_whole),
-    cmocka_unit_test(instruction_sets_may_mix),
-    cmocka_unit_test(threads_do_not_matter),
+    cmocka_unit_test(environment_is_heard),     cmocka_unit_test(shares_make_the_whole),
+    cmocka_unit_test(instruction_sets_may_mix), cmocka_unit_test(threads_do_not_matter),
     cmocka_unit_test(a_wrong_entry_is_noticed),
 };
 
