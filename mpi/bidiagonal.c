@@ -1,0 +1,138 @@
+#include "mpi/bidiagonal.h"
+
+#include "mpi/agree.h"
+#include "mpi/condition.h"
+#include "mpi/replicated.h"
+#include "src/base/mem.h"
+#include "src/base/rng.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+norma_status norma_bidiagonal_create_local(norma_product *product, norma_product_form form,
+                                           int64_t max_steps, norma_bidiagonal **out)
+{
+    norma_bidiagonal *process = NULL;
+    int64_t first = 0;
+    norma_status status = NORMA_CALLOC(process, 1);
+    if (status != NORMA_OK)
+        return status;
+    process->product = product;
+    process->form = form;
+    process->n_rows = norma_product_n_rows_local(product, form);
+    process->n_share = norma_product_share_local(product, &first);
+    process->max_links = 2 * max_steps;
+    NORMA_GOTO(status, NORMA_ALLOC(process->u, process->n_rows));
+    NORMA_GOTO(status, NORMA_ALLOC(process->v, process->n_share));
+    NORMA_GOTO(status, NORMA_ALLOC(process->image, process->n_rows));
+    NORMA_GOTO(status, NORMA_ALLOC(process->links, process->max_links));
+    *out = process;
+    process = NULL;
+done:
+    norma_bidiagonal_destroy_local(&process);
+    return status;
+}
+
+/* u <- u / ||u||, which is returned. */
+static double normalize(double *u, int64_t n)
+{
+    double norm = norma_replicated_norm_local(u, n);
+    if (norm > 0)
+        norma_replicated_scale_local(1 / norm, u, n);
+    return norm;
+}
+
+void norma_bidiagonal_start_local(norma_bidiagonal *process, const double *b)
+{
+    memcpy(process->u, b, (size_t)process->n_rows * sizeof *b);
+    process->beta = normalize(process->u, process->n_rows);
+    process->alpha = 0;
+    process->n_links = 0;
+}
+
+void norma_bidiagonal_step(norma_bidiagonal *process)
+{
+    double keep = process->n_links > 0 ? -process->beta : 0;
+    double squares = norma_product_apply_both(process->product, process->form, process->u, keep,
+                                              process->v, process->image);
+    double alpha = sqrt(squares);
+    process->alpha = alpha;
+    if (alpha == 0)
+        return;
+    norma_replicated_scale_local(1 / alpha, process->v, process->n_share);
+    for (int64_t r = 0; r < process->n_rows; r++)
+        process->u[r] = process->image[r] / alpha - alpha * process->u[r];
+    process->beta = normalize(process->u, process->n_rows);
+    if (process->n_links + 2 <= process->max_links) {
+        process->links[process->n_links++] = process->alpha;
+        process->links[process->n_links++] = process->beta;
+    }
+}
+
+bool norma_bidiagonal_singular_values_local(const norma_bidiagonal *p, double *largest,
+                                            double *smallest)
+{
+    bool wide = norma_product_n_features_local(p->product) >= p->n_rows;
+    int64_t n_links = p->n_links - (wide ? 1 : 0);
+    int64_t n_before = 2 * (p->n_links * 4 / 10) - (wide ? 1 : 0);
+    if (n_links < 1)
+        return false;
+    *largest = norma_condition_largest_link_local(p->links, n_links);
+    *smallest = norma_condition_smallest_link_local(p->links, n_links);
+    if (n_before < 1)
+        return false;
+    double before = norma_condition_smallest_link_local(p->links, n_before);
+    return before <= *smallest * (1 + 1e-4);
+}
+
+/* After a step: true, and the step's coefficients dropped, where alpha is nothing but rounding. */
+static bool drop_null_link(norma_bidiagonal *p, int64_t n)
+{
+    if (p->alpha > (double)n * DBL_EPSILON * p->links[0])
+        return false;
+    if (p->alpha > 0)
+        p->n_links -= 2;
+    return true;
+}
+
+norma_status norma_bidiagonal_measure(MPI_Comm comm, norma_product *product,
+                                      norma_product_form form, int64_t max_steps, uint64_t seed,
+                                      double *largest, double *smallest)
+{
+    const norma_rng_stream stream = {.purpose = NORMA_RNG_START_VECTOR};
+    norma_bidiagonal *p = NULL;
+    double *start = NULL;
+    int64_t n = norma_product_n_rows_local(product, form);
+    norma_status status = norma_bidiagonal_create_local(product, form, max_steps, &p);
+    if (status == NORMA_OK)
+        status = NORMA_ALLOC(start, n);
+    NORMA_GOTO(status, norma_agree(comm, status));
+    norma_rng_fill_normal(seed, &stream, 0, n, start);
+    norma_bidiagonal_start_local(p, start);
+    int64_t next = 20;
+    for (int64_t k = 1; k <= max_steps && p->beta > 0; k++) {
+        norma_bidiagonal_step(p);
+        bool exhausted = drop_null_link(p, n) || !(p->beta > 1e-14 * p->links[0]);
+        if (k < next && !exhausted)
+            continue;
+        if (norma_bidiagonal_singular_values_local(p, largest, smallest) || exhausted)
+            break;
+        next = k + k / 4;
+    }
+done:
+    norma_bidiagonal_destroy_local(&p);
+    NORMA_FREE(start);
+    return status;
+}
+
+void norma_bidiagonal_destroy_local(norma_bidiagonal **process)
+{
+    if (*process) {
+        NORMA_FREE((*process)->u);
+        NORMA_FREE((*process)->v);
+        NORMA_FREE((*process)->image);
+        NORMA_FREE((*process)->links);
+        NORMA_FREE(*process);
+    }
+}

@@ -1,0 +1,168 @@
+#include "mpi/layer_choice.h"
+
+#include "mpi/dmat.h"
+#include "mpi/lu.h"
+#include "mpi/product.h"
+#include "src/base/text.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEFAULT_BLOCK 64
+/* From this excess on `auto` takes krylov: the system is well conditioned and every feature takes
+ * part. */
+#define KRYLOV_EXCESS 0.05
+
+static const char *const names[NORMA_N_SOLVERS] = {"auto", "lu", "krylov"};
+
+norma_status norma_solver_from_name(const char *name, norma_solver *out)
+{
+    for (int s = 0; s < NORMA_N_SOLVERS; s++) {
+        if (strcmp(name, names[s]) == 0) {
+            *out = (norma_solver)s;
+            return NORMA_OK;
+        }
+    }
+    const char *nearest = norma_text_nearest(name, names, NORMA_N_SOLVERS);
+    return NORMA_FAIL(NORMA_CONFIG, "solver '%s' is not known: auto, lu or krylov%s%s%s", name,
+                      nearest ? " (did you mean " : "", nearest ? nearest : "",
+                      nearest ? "?)" : "");
+}
+
+const char *norma_solver_name(norma_solver solver)
+{
+    return names[solver];
+}
+
+/* Iterations to 1e-13 for weights of independent entries: a fit to c = 64, fully connected (excess
+ * 0.05: 1219, 0.1: 641, 0.2: 345, 0.5: 152), which n does not move. Least squares alike. */
+static int64_t expected_iterations(int64_t n_features, int64_t n_system)
+{
+    double fewer = (double)(n_features < n_system ? n_features : n_system);
+    double more = (double)(n_features < n_system ? n_system : n_features);
+    double excess = fmax(more - fewer, 1) / fewer;
+    return (int64_t)fmin(25 + 62 / excess, 10 * fewer + 1);
+}
+
+static void expect_krylov(const norma_layer_problem *problem, int n_ranks, norma_layer_choice *c)
+{
+    double share = ceil((double)c->n_used / n_ranks);
+    c->grid = (norma_grid_shape){1, n_ranks};
+    c->iterations = expected_iterations(c->n_used, c->n_system);
+    c->flops = 2 * norma_khatri_rao_flops(&problem->shape, c->n_used) * (double)c->iterations;
+    /* Vectors of the process and the passes; twice the process, whose second one measures M. */
+    c->bytes += 8 * (7 * share + 5 * (double)c->n_system + 4 * (double)c->max_iterations);
+}
+
+static void expect_lu(const norma_layer_problem *problem, int n_ranks, norma_layer_choice *c)
+{
+    double n = (double)c->n_system;
+    c->grid = norma_lu_grid_local(c->n_system, c->block_size, n_ranks);
+    c->iterations = 1;
+    c->flops = 2 * n * n * n / 3 + 4 * n * n;
+    c->bytes += norma_lu_bytes_local(&problem->shape, c->n_system, c->block_size, c->grid,
+                                     omp_get_max_threads()) +
+                8 * 4 * n;
+}
+
+/* Fills everything that depends on the solver; NORMA_LIMIT when lu cannot hold its matrix. */
+static norma_status expect(const norma_layer_problem *problem, const norma_solver_options *options,
+                           int n_ranks, norma_solver solver, norma_layer_choice *c)
+{
+    double n = (double)norma_khatri_rao_n_rows(&problem->shape);
+    bool leading = solver == NORMA_SOLVER_LU && problem->n_features > c->n_system;
+    c->solver = solver;
+    c->n_used = leading ? c->n_system : problem->n_features;
+    c->max_iterations = options->max_iterations > 0
+                            ? options->max_iterations
+                            : 1000 + 20 * expected_iterations(c->n_used, c->n_system);
+    /* Rule, operator, gamma1, right-hand side, and what Lanczos and the judgement work with. */
+    c->bytes = norma_width_rule_bytes(problem->width, &problem->shape) +
+               norma_product_bytes_local(&problem->shape, c->n_used, n_ranks) +
+               8 * ((double)problem->n_features + (double)c->n_used + 9 * n);
+    if (solver == NORMA_SOLVER_KRYLOV)
+        expect_krylov(problem, n_ranks, c);
+    else
+        expect_lu(problem, n_ranks, c);
+    return solver == NORMA_SOLVER_LU ? norma_dmat_check_local(c->n_system, c->block_size, c->grid)
+                                     : NORMA_OK;
+}
+
+/* auto: krylov below the minimum, where lu cannot, and from KRYLOV_EXCESS on; lu elsewhere, if its
+ * matrix fits. */
+static norma_status choose(const norma_layer_problem *problem, const norma_solver_options *options,
+                           int n_ranks, norma_layer_choice *c)
+{
+    double excess = (double)problem->n_features / (double)c->n_system - 1;
+    if (problem->n_features < c->n_system) {
+        snprintf(c->reason, sizeof c->reason, "%lld features for %lld equations: least squares",
+                 (long long)problem->n_features, (long long)c->n_system);
+        return expect(problem, options, n_ranks, NORMA_SOLVER_KRYLOV, c);
+    }
+    if (excess >= KRYLOV_EXCESS) {
+        snprintf(c->reason, sizeof c->reason,
+                 "%.3g%% more features than equations: well conditioned, and all take part",
+                 100 * excess);
+        return expect(problem, options, n_ranks, NORMA_SOLVER_KRYLOV, c);
+    }
+    bool fits = expect(problem, options, n_ranks, NORMA_SOLVER_LU, c) == NORMA_OK;
+    if (!fits)
+        norma_status_clear();
+    if (fits && !(options->memory_per_rank > 0 && c->bytes > options->memory_per_rank)) {
+        snprintf(c->reason, sizeof c->reason, "a square system whose matrix fits");
+        return NORMA_OK;
+    }
+    snprintf(c->reason, sizeof c->reason, "the matrix of lu (%.3g GiB a rank) does not fit",
+             c->bytes / 0x1p30);
+    return expect(problem, options, n_ranks, NORMA_SOLVER_KRYLOV, c);
+}
+
+norma_status norma_layer_choice_make_local(const norma_layer_problem *problem,
+                                           const norma_solver_options *options, int n_ranks,
+                                           norma_layer_choice *out)
+{
+    norma_layer_choice c = {.block_size = options->block_size};
+    NORMA_TRY(norma_khatri_rao_check(&problem->shape));
+    if (problem->n_features < 1 || options->block_size < 0 || options->max_iterations < 0)
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "a solve with %lld features, blocks of %lld and at most %lld iterations",
+                          (long long)problem->n_features, (long long)options->block_size,
+                          (long long)options->max_iterations);
+    if (c.block_size == 0)
+        c.block_size = DEFAULT_BLOCK;
+    c.n_minimum = norma_width_rule_minimum(problem->width, &problem->shape, problem->target);
+    c.n_system = c.n_minimum;
+    c.n_rows = c.n_system - (problem->width == NORMA_WIDTH_MIN ? 1 : 0);
+    if (options->solver == NORMA_SOLVER_LU && problem->n_features < c.n_system)
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "lu needs as many features as equations: %lld features, %lld equations "
+                          "(%s rule); krylov solves such a layer in least squares",
+                          (long long)problem->n_features, (long long)c.n_system,
+                          norma_width_name(problem->width));
+    if (options->solver == NORMA_SOLVER_AUTO)
+        NORMA_TRY(choose(problem, options, n_ranks, &c));
+    else
+        NORMA_TRY(expect(problem, options, n_ranks, options->solver, &c));
+    *out = c;
+    return NORMA_OK;
+}
+
+norma_status norma_layer_solve_estimate_local(const norma_layer_problem *problem,
+                                              const norma_solver_options *options, int n_ranks,
+                                              norma_layer_estimate *out)
+{
+    norma_layer_choice c = {0};
+    NORMA_TRY(norma_layer_choice_make_local(problem, options, n_ranks, &c));
+    *out = (norma_layer_estimate){.solver = c.solver,
+                                  .n_rows = c.n_rows,
+                                  .n_minimum = c.n_minimum,
+                                  .grid_rows = c.grid.n_rows,
+                                  .grid_columns = c.grid.n_columns,
+                                  .n_idle = n_ranks - c.grid.n_rows * c.grid.n_columns,
+                                  .bytes = c.bytes,
+                                  .flops = c.flops,
+                                  .iterations = c.iterations};
+    return NORMA_OK;
+}

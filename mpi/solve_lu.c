@@ -1,0 +1,152 @@
+#include "mpi/agree.h"
+#include "mpi/condition.h"
+#include "mpi/lu.h"
+#include "mpi/progress.h"
+#include "mpi/replicated.h"
+#include "mpi/system.h"
+#include "src/base/mem.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define MAX_REFINEMENTS 5
+
+typedef struct work {
+    const norma_system *system;
+    norma_lu *lu;
+    int64_t n, n_rows;  /* of the system, of M */
+    double *residual;   /* [n] */
+    double *trial;      /* [n] */
+    double *correction; /* [n] */
+    double *last;       /* [n]: (S S')^-1 e_n; min rule */
+} work;
+
+/* residual = rhs - S x, by the structured product; returns its norm. */
+static double measure_residual(work *w, const double *x)
+{
+    int64_t first = 0;
+    norma_product_share_local(w->system->product, &first);
+    norma_product_apply(w->system->product, NORMA_PRODUCT_SYSTEM, x + first, w->residual);
+    for (int64_t r = 0; r < w->n; r++)
+        w->residual[r] = w->system->rhs[r] - w->residual[r];
+    return norma_replicated_norm_local(w->residual, w->n);
+}
+
+/* x = S^-1 rhs, refined while that at least halves the residual and more than rounding is left. */
+static norma_status solve_refined(work *w, double sigma_max, double *x, int64_t *iterations)
+{
+    double before = INFINITY;
+    *iterations = 0;
+    NORMA_TRY(norma_lu_solve(w->lu, false, w->system->rhs, x));
+    double size = measure_residual(w, x);
+    while (*iterations < MAX_REFINEMENTS && size > 0 && size <= before / 2) {
+        if (*iterations > 0 &&
+            size <= NORMA_ROUNDOFF * sigma_max * norma_replicated_norm_local(x, w->n))
+            break;
+        NORMA_TRY(norma_lu_solve(w->lu, false, w->residual, w->correction));
+        memcpy(w->trial, x, (size_t)w->n * sizeof *x);
+        norma_replicated_add_local(1, w->correction, w->trial, w->n);
+        before = size;
+        size = measure_residual(w, w->trial);
+        if (size < before) {
+            memcpy(x, w->trial, (size_t)w->n * sizeof *x);
+            ++*iterations;
+        }
+    }
+    return NORMA_OK;
+}
+
+/* out = (S S')^-1 in. */
+static norma_status invert_system(void *context, const double *in, double *out)
+{
+    work *w = context;
+    NORMA_TRY(norma_lu_solve(w->lu, false, in, w->trial));
+    return norma_lu_solve(w->lu, true, w->trial, out);
+}
+
+/* out = (M M')^-1 in: M M' is S S' without its last row and column, so that its inverse is a Schur
+ * complement in that of S S'. */
+static norma_status invert_rows(void *context, const double *in, double *out)
+{
+    work *w = context;
+    memcpy(w->correction, in, (size_t)w->n_rows * sizeof *in);
+    w->correction[w->n_rows] = 0;
+    NORMA_TRY(invert_system(w, w->correction, w->residual));
+    double factor = w->residual[w->n_rows] / w->last[w->n_rows];
+    for (int64_t r = 0; r < w->n_rows; r++)
+        out[r] = w->residual[r] - factor * w->last[r];
+    return NORMA_OK;
+}
+
+/* Singular values of the system and of M. A condition number beyond 1 / (2 n u) means that no digit
+ * is certain: NORMA_NUMERIC. */
+static norma_status measure_condition(work *w, double *sigma_system, norma_layer_solution *solution)
+{
+    const norma_system *s = w->system;
+    double largest = 0;
+    NORMA_TRY(norma_system_largest(s, NORMA_PRODUCT_SYSTEM, NULL, sigma_system));
+    NORMA_TRY(norma_condition_largest(s->comm, invert_system, w, w->n, s->seed, &largest));
+    solution->condition_number_solved = *sigma_system * sqrt(largest);
+    if (!(solution->condition_number_solved < 1 / ((double)w->n * DBL_EPSILON)))
+        return norma_system_singular_local(s, solution->condition_number_solved);
+    solution->sigma_max = *sigma_system;
+    solution->sigma_min = 1 / sqrt(largest);
+    solution->condition_number = solution->condition_number_solved;
+    if (w->n_rows == w->n)
+        return NORMA_OK;
+    solution->sigma_max = solution->sigma_min = solution->condition_number = NAN;
+    if (w->n_rows == 0)
+        return NORMA_OK;
+    memset(w->residual, 0, (size_t)w->n * sizeof *w->residual);
+    w->residual[w->n - 1] = 1;
+    NORMA_TRY(invert_system(w, w->residual, w->last));
+    NORMA_TRY(norma_system_largest(s, NORMA_PRODUCT_ROWS, NULL, &solution->sigma_max));
+    NORMA_TRY(norma_condition_largest(s->comm, invert_rows, w, w->n_rows, s->seed, &largest));
+    solution->sigma_min = 1 / sqrt(largest);
+    solution->condition_number = solution->sigma_max / solution->sigma_min;
+    return NORMA_OK;
+}
+
+static norma_status allocate(work *w)
+{
+    NORMA_TRY(NORMA_ALLOC(w->residual, w->n));
+    NORMA_TRY(NORMA_ALLOC(w->trial, w->n));
+    NORMA_TRY(NORMA_ALLOC(w->correction, w->n));
+    return NORMA_ALLOC(w->last, w->n);
+}
+
+norma_status norma_solve_lu(const norma_system *system, double *gamma,
+                            norma_layer_solution *solution)
+{
+    work w = {.system = system, .n = system->rule->n_system, .n_rows = system->rule->n_rows};
+    double sigma_system = 0;
+    double n = (double)w.n;
+    norma_grid_shape grid = {1, 1};
+    int size = 0;
+    MPI_Comm_size(system->comm, &size);
+    norma_status status = norma_agree(system->comm, allocate(&w));
+    if (status != NORMA_OK)
+        goto done;
+    NORMA_GOTO(status,
+               norma_lu_create(system, &solution->seconds_assembly, &solution->seconds, &w.lu));
+    double start = norma_progress_clock_local();
+    NORMA_GOTO(status, measure_condition(&w, &sigma_system, solution));
+    double measured = norma_progress_clock_local();
+    NORMA_GOTO(status, solve_refined(&w, sigma_system, gamma, &solution->iterations));
+    solution->seconds_condition = measured - start;
+    solution->seconds += norma_progress_clock_local() - measured;
+    solution->gflops = (2 * n * n * n / 3 + (double)(solution->iterations + 1) * 2 * n * n) /
+                       solution->seconds / 1e9;
+    grid = norma_lu_grid_local(w.n, system->block_size, size);
+    solution->grid_rows = grid.n_rows;
+    solution->grid_columns = grid.n_columns;
+    solution->n_idle = size - grid.n_rows * grid.n_columns;
+done:
+    norma_lu_destroy(&w.lu);
+    NORMA_FREE(w.residual);
+    NORMA_FREE(w.trial);
+    NORMA_FREE(w.correction);
+    NORMA_FREE(w.last);
+    return status;
+}

@@ -1,0 +1,48 @@
+#ifndef NORMA_MPI_SYSTEM_H
+#define NORMA_MPI_SYSTEM_H
+/*
+ * What mpi/layer_solve hands to a solver, and the one form that all solvers have.
+ */
+#include "mpi/layer_solve.h"
+#include "mpi/product.h"
+
+typedef struct norma_system {
+    MPI_Comm comm;
+    const norma_layer_problem *problem; /* borrowed */
+    int64_t block_size;                 /* of a block-cyclic matrix */
+    int64_t max_iterations;
+    uint64_t seed;          /* of start vectors */
+    norma_width_rule *rule; /* borrowed; closed */
+    norma_product *product; /* of the features in use; borrowed */
+    const double *rhs;      /* [n_system]; borrowed */
+} norma_system;
+
+/* A solver: gamma[features in use] that solves the system, exactly or in least squares, on all
+ * ranks, and in *solution the fields iterations, relative_gradient (least squares), sigma_max,
+ * sigma_min, both condition numbers, seconds, seconds_condition, gflops, grid_rows, grid_columns,
+ * n_idle; seconds_assembly is added to. Collective over system->comm. */
+typedef norma_status norma_system_solver(const norma_system *system, double *gamma,
+                                         norma_layer_solution *solution);
+
+/* LU factors, then refinement with the structured residual. As many features as equations. */
+norma_system_solver norma_solve_lu;
+
+/* Matrix-free: Craig's method (minimum norm) with at least as many features as equations, LSQR
+ * with fewer; restarted from the true residual until that is at the floor, or stationary. */
+norma_system_solver norma_solve_krylov;
+
+/* Unit roundoff of FP64, 2^-53. */
+#define NORMA_ROUNDOFF 0x1p-53
+
+/* *sigma = the largest singular value of the form, its rows scaled by row_scale[rows of the form]
+ * (NULL: not scaled). Collective over system->comm. */
+NORMA_MUST_USE norma_status norma_system_largest(const norma_system *system,
+                                                 norma_product_form form, const double *row_scale,
+                                                 double *sigma);
+
+/* NORMA_NUMERIC for a system that is singular to working precision: what that means and what may
+ * help. Local. */
+NORMA_MUST_USE norma_status norma_system_singular_local(const norma_system *system,
+                                                        double condition_number);
+
+#endif
