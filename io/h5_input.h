@@ -43,6 +43,13 @@ NORMA_MUST_USE norma_status norma_h5_input_member_root(const norma_h5_input *inp
                                                        const char *group, int64_t i, char *name,
                                                        int length);
 
+/* Number of attributes of an object, and the name of attribute i in alphabetical order. */
+NORMA_MUST_USE norma_status norma_h5_input_count_attributes_root(const norma_h5_input *input,
+                                                                 const char *object, int64_t *n);
+NORMA_MUST_USE norma_status norma_h5_input_attribute_root(const norma_h5_input *input,
+                                                          const char *object, int64_t i, char *name,
+                                                          int length);
+
 /* Number of axes and extents of a numeric dataset with min_rank .. max_rank axes and no extent 0.
  * A missing one is refused with the nearest name in its group. */
 NORMA_MUST_USE norma_status norma_h5_input_shape_root(const norma_h5_input *input, const char *path,

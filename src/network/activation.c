@@ -40,7 +40,7 @@ norma_status norma_activation_from_name(const char *name, norma_activation *out)
     const char *nearest = norma_text_nearest(name, names, NORMA_N_ACTIVATIONS);
     norma_text_quote(name, strlen(name), quoted);
     if (nearest)
-        return NORMA_FAIL(NORMA_CONFIG, "unknown activation %s (did you mean \"%s\"?)", quoted,
+        return NORMA_FAIL(NORMA_CONFIG, "unknown activation %s (did you mean '%s'?)", quoted,
                           nearest);
     return NORMA_FAIL(NORMA_CONFIG,
                       "unknown activation %s; known: identity, relu, leaky-relu, tanh, sigmoid, "

@@ -20,8 +20,7 @@ static int find_name(const char *what, const char *name, const char *const *name
     const char *nearest = norma_text_nearest(name, names, n);
     norma_text_quote(name, strlen(name), quoted);
     if (nearest) {
-        (void)NORMA_FAIL(NORMA_CONFIG, "unknown %s %s (did you mean \"%s\"?)", what, quoted,
-                         nearest);
+        (void)NORMA_FAIL(NORMA_CONFIG, "unknown %s %s (did you mean '%s'?)", what, quoted, nearest);
     } else {
         norma_text list;
         char *known = NULL;

@@ -50,7 +50,7 @@ static void test_activation_values(void **state)
             fail_msg("%s(%g) = %.17g", known[k].name, known[k].x, x);
     }
     norma_activation ignored;
-    norma_test_fails(norma_activation_from_name("rleu", &ignored), NORMA_CONFIG, "\"relu\"");
+    norma_test_fails(norma_activation_from_name("rleu", &ignored), NORMA_CONFIG, "'relu'");
     norma_test_fails(norma_activation_from_name("", &ignored), NORMA_CONFIG, "softplus");
 }
 
