@@ -1,0 +1,373 @@
+#include "src/chain/chain.h"
+
+#include "src/base/index.h"
+#include "src/base/mem.h"
+#include "src/chain/chain_state.h"
+#include "src/theory/fixed_point.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <string.h>
+
+/* Widths and batches up to this are computed with replicas in vector lanes. */
+#define LANES_MAX_SIZE 64
+
+/* Bytes of a panel of W: it stays in the second-level cache until it is multiplied. */
+#define PANEL_BYTES ((int64_t)1 << 18)
+
+bool norma_chain_wants(const norma_chain *chain, norma_observable observable)
+{
+    return (chain->request.wanted & NORMA_OBSERVABLE_BIT(observable)) != 0;
+}
+
+static bool wants_frame(const norma_chain *chain)
+{
+    return chain->request.lyapunov || norma_chain_wants(chain, NORMA_OBSERVABLE_LOG_SIGMA_MIN);
+}
+
+static bool has_fixed_point(const norma_chain_spec *spec)
+{
+    return (spec->norm == NORMA_CHAIN_NORM_BN || spec->norm == NORMA_CHAIN_NORM_BN_CENTERED) &&
+           spec->order == NORMA_CHAIN_NORM_ACT && isinf(spec->residual) &&
+           spec->gain_exponent == 0 && spec->bn_eps == 0;
+}
+
+static norma_status check_request(const norma_chain *chain)
+{
+    const norma_chain_spec *spec = &chain->spec;
+    const norma_observable_request *request = &chain->request;
+    int64_t smaller = spec->width < spec->batch ? spec->width : spec->batch;
+    bool columns = spec->norm == NORMA_CHAIN_NORM_LN || spec->norm == NORMA_CHAIN_NORM_RMS;
+    bool none = spec->norm == NORMA_CHAIN_NORM_NONE;
+    if (request->n_tau < 0 || request->n_tau > NORMA_OBSERVABLE_MAX_TAU)
+        return NORMA_FAIL(NORMA_CONFIG, "soft_rank takes up to %d thresholds tau, not %d",
+                          NORMA_OBSERVABLE_MAX_TAU, request->n_tau);
+    if (norma_chain_wants(chain, NORMA_OBSERVABLE_SINGULAR_VALUE) &&
+        (request->n_singular < 1 || request->n_singular > smaller))
+        return NORMA_FAIL(NORMA_CONFIG, "singular_value: k must be 1 to %lld, not %d",
+                          (long long)smaller, request->n_singular);
+    if (spec->batch < 2 && (norma_chain_wants(chain, NORMA_OBSERVABLE_COSINE) ||
+                            norma_chain_wants(chain, NORMA_OBSERVABLE_GRAM_12)))
+        return NORMA_FAIL(NORMA_CONFIG, "cosine and gram_12 compare two samples; the batch is 1");
+    if (wants_frame(chain) && (!norma_chain_spec_is_linear(spec) || columns ||
+                               spec->batch > spec->width || spec->bn_eps > 0))
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "log_sigma_min and Lyapunov exponents need a linear chain with norm bn, "
+                          "bn-centered or none, no bn-eps, and a batch of at most the width");
+    if (norma_chain_wants(chain, NORMA_OBSERVABLE_GRAM_DISTANCE) && !request->gram_reference &&
+        !has_fixed_point(spec) && !(none && norma_chain_spec_is_linear(spec)))
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "gram_distance has no fixed point to compare with here (it needs bn or "
+                          "bn-centered before the activation, no residual, gain or eps)");
+    return NORMA_OK;
+}
+
+static bool use_lanes(const norma_chain *chain)
+{
+    const norma_chain_spec *spec = &chain->spec;
+    norma_distribution w = spec->weights;
+    return spec->law == NORMA_CHAIN_LAW_PATHWISE && spec->width <= LANES_MAX_SIZE &&
+           spec->batch <= LANES_MAX_SIZE && !wants_frame(chain) &&
+           (w == NORMA_DISTRIBUTION_NORMAL || w == NORMA_DISTRIBUTION_UNIFORM ||
+            w == NORMA_DISTRIBUTION_HE_NORMAL || w == NORMA_DISTRIBUTION_HE_UNIFORM ||
+            w == NORMA_DISTRIBUTION_XAVIER || w == NORMA_DISTRIBUTION_UNIFORM_POSITIVE);
+}
+
+/* The map H -> H' is homogeneous of degree 0 or 1, so a power of two can be kept aside. */
+static bool is_scale_free(const norma_chain_spec *spec)
+{
+    bool homogeneous = norma_nonlinearity_is_homogeneous(&spec->activation);
+    if (spec->norm == NORMA_CHAIN_NORM_NONE)
+        return homogeneous;
+    return spec->bn_eps == 0 && (homogeneous || spec->order == NORMA_CHAIN_NORM_ACT);
+}
+
+static void set_offsets(norma_chain *chain)
+{
+    int64_t at = 0;
+    for (int k = 0; k < NORMA_N_OBSERVABLES; k++) {
+        chain->offset[k] = at;
+        if (norma_chain_wants(chain, (norma_observable)k))
+            at += k == NORMA_OBSERVABLE_SOFT_RANK        ? chain->request.n_tau
+                  : k == NORMA_OBSERVABLE_SINGULAR_VALUE ? chain->request.n_singular
+                                                         : 1;
+    }
+    chain->offset[NORMA_N_OBSERVABLES] = at;
+}
+
+static norma_status alloc_product(norma_chain *chain)
+{
+    const norma_chain_spec *spec = &chain->spec;
+    const int64_t d = spec->width, n = spec->batch, lanes = chain->lanes;
+    const bool exact = spec->law == NORMA_CHAIN_LAW_EXACT;
+    const bool haar = spec->weights == NORMA_DISTRIBUTION_ORTHOGONAL;
+    int64_t rows = PANEL_BYTES / (d * lanes * (int64_t)sizeof(double)) / 4 * 4;
+    chain->panel_rows = rows < 8 ? 8 : rows;
+    if (chain->panel_rows > d)
+        chain->panel_rows = d;
+    if (exact || !haar)
+        NORMA_TRY(NORMA_CALLOC(chain->panel, exact ? d * n : chain->panel_rows * d * lanes));
+    if (!exact && !haar)
+        NORMA_TRY(NORMA_CALLOC(chain->mask, lanes > 1 ? 1 : chain->panel_rows * d));
+    if (exact)
+        NORMA_TRY(NORMA_CALLOC(chain->triangle, n * n));
+    if (exact || haar)
+        NORMA_TRY(NORMA_CALLOC(chain->columns, d * n));
+    chain->n_lapack = 128 * (d > n ? d : n) + 65 * 64;
+    if (exact || haar) {
+        NORMA_TRY(NORMA_CALLOC(chain->tau, d));
+        NORMA_TRY(NORMA_CALLOC(chain->lapack, chain->n_lapack));
+    }
+    if (haar) {
+        NORMA_TRY(NORMA_CALLOC(chain->reflectors, d * (exact ? n : d)));
+        NORMA_TRY(NORMA_CALLOC(chain->sign, d));
+    }
+    return NORMA_OK;
+}
+
+static norma_status alloc_all(norma_chain *chain)
+{
+    const norma_chain_spec *spec = &chain->spec;
+    const int64_t d = spec->width, n = spec->batch, lanes = chain->lanes;
+    const int64_t longest = d > n ? d : n;
+    NORMA_TRY(NORMA_CALLOC(chain->h, d * n * lanes));
+    NORMA_TRY(NORMA_CALLOC(chain->z, d * n * lanes));
+    NORMA_TRY(NORMA_CALLOC(chain->mean, longest * lanes));
+    NORMA_TRY(NORMA_CALLOC(chain->square, longest * lanes));
+    NORMA_TRY(NORMA_CALLOC(chain->raw, longest * lanes));
+    NORMA_TRY(NORMA_CALLOC(chain->factor, longest * lanes));
+    NORMA_TRY(alloc_product(chain));
+    if (wants_frame(chain))
+        NORMA_TRY(norma_chain_frame_create(d, n, spec->norm == NORMA_CHAIN_NORM_BN_CENTERED,
+                                           &chain->frame));
+    if (norma_chain_wants(chain, NORMA_OBSERVABLE_GRAM_DISTANCE))
+        NORMA_TRY(NORMA_CALLOC(chain->gram_reference, lanes * n * n));
+    return norma_chain_scratch_create(chain);
+}
+
+/* The expected Gram matrix at the fixed point, in the chain's own scale. */
+static norma_status make_reference(norma_chain *chain)
+{
+    const norma_chain_spec *spec = &chain->spec;
+    const int64_t n = spec->batch;
+    if (!chain->gram_reference)
+        return NORMA_OK;
+    if (chain->request.gram_reference) {
+        for (int lane = 0; lane < chain->lanes; lane++)
+            memcpy(chain->gram_reference + lane * n * n, chain->request.gram_reference,
+                   (size_t)(n * n) * sizeof *chain->gram_reference);
+        return NORMA_OK;
+    }
+    chain->gram_from_input = !has_fixed_point(spec);
+    if (chain->gram_from_input)
+        return NORMA_OK;
+    double diagonal = 0, off = 0;
+    NORMA_TRY(norma_fixed_point_bn(&spec->activation, n, spec->norm == NORMA_CHAIN_NORM_BN_CENTERED,
+                                   spec->unit_norm ? 1 : sqrt((double)n), &diagonal, &off));
+    double factor = spec->act_scale * spec->scale;
+    factor *= factor * spec->gram_scale * (double)spec->width;
+    for (int64_t i = 0; i < chain->lanes * n * n; i++)
+        chain->gram_reference[i] = factor * (i % (n * n) % (n + 1) == 0 ? diagonal : off);
+    return NORMA_OK;
+}
+
+norma_status norma_chain_create(const norma_chain_spec *spec, const norma_chain_input *input,
+                                const norma_observable_request *request, norma_chain **out)
+{
+    norma_status status = NORMA_OK;
+    norma_chain *chain = NULL;
+    NORMA_GOTO(status, NORMA_CALLOC(chain, 1));
+    chain->spec = *spec;
+    chain->input = *input;
+    chain->request = *request;
+    NORMA_GOTO(status, norma_chain_spec_finish(&chain->spec));
+    NORMA_GOTO(status, norma_chain_input_finish(&chain->input, spec->width, chain->spec.batch));
+    NORMA_GOTO(status, check_request(chain));
+    chain->lanes = use_lanes(chain) ? NORMA_LANES : 1;
+    chain->scale_free = is_scale_free(&chain->spec);
+    set_offsets(chain);
+    NORMA_GOTO(status, alloc_all(chain));
+    NORMA_GOTO(status, make_reference(chain));
+    *out = chain;
+    return NORMA_OK;
+done:
+    norma_chain_destroy(&chain);
+    return status;
+}
+
+void norma_chain_destroy(norma_chain **chain)
+{
+    norma_chain *c = *chain;
+    if (!c)
+        return;
+    norma_chain_scratch_destroy(c);
+    norma_chain_frame_destroy(&c->frame);
+    double **const arrays[] = {&c->h,    &c->z,        &c->panel,         &c->mask,
+                               &c->mean, &c->square,   &c->raw,           &c->factor,
+                               &c->tau,  &c->triangle, &c->columns,       &c->reflectors,
+                               &c->sign, &c->lapack,   &c->gram_reference};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        NORMA_FREE(*arrays[i]);
+    NORMA_FREE(*chain);
+}
+
+const norma_chain_spec *norma_chain_get_spec(const norma_chain *chain)
+{
+    return &chain->spec;
+}
+
+int norma_chain_n_lanes(const norma_chain *chain)
+{
+    return chain->lanes;
+}
+
+int64_t norma_chain_get_layer(const norma_chain *chain)
+{
+    return chain->draw.layer;
+}
+
+int64_t norma_chain_n_values(const norma_chain *chain, norma_observable observable)
+{
+    return chain->offset[observable + 1] - chain->offset[observable];
+}
+
+int64_t norma_chain_offset(const norma_chain *chain, norma_observable observable)
+{
+    return chain->offset[observable];
+}
+
+int64_t norma_chain_n_values_all(const norma_chain *chain)
+{
+    return chain->offset[NORMA_N_OBSERVABLES];
+}
+
+void norma_chain_extract(const norma_chain *chain, const double *x, int64_t count, int lane,
+                         double *out)
+{
+    for (int64_t i = 0; i < count; i++)
+        out[i] = x[i * chain->lanes + lane];
+}
+
+void norma_chain_get_matrix(const norma_chain *chain, int lane, double *out, int64_t *exponent)
+{
+    norma_chain_extract(chain, chain->h, chain->spec.width * chain->spec.batch, lane, out);
+    *exponent = chain->exponent[lane];
+}
+
+/* Puts one replica's input into its lane of z, a power of two kept aside where that is possible. */
+static void place_input(norma_chain *chain, int lane)
+{
+    const int64_t d = chain->spec.width, n = chain->spec.batch;
+    double *plain = chain->scratch.matrix, largest = 0;
+    norma_chain_input_fill(&chain->input, chain->draw.seed, chain->draw.cell,
+                           chain->draw.replica + lane, d, n, plain);
+    for (int64_t i = 0; i < d * n; i++)
+        largest = fmax(largest, fabs(plain[i]));
+    int shift = chain->scale_free && largest > 0 ? ilogb(largest) : 0;
+    chain->exponent[lane] = shift;
+    for (int64_t i = 0; i < d * n; i++)
+        chain->z[i * chain->lanes + lane] = ldexp(plain[i], -shift);
+}
+
+static norma_status begin_layer_zero(norma_chain *chain)
+{
+    const norma_chain_spec *spec = &chain->spec;
+    const int64_t count = spec->width * spec->batch;
+    if (spec->start == NORMA_CHAIN_START_THROUGH_LAYER)
+        return norma_chain_normalize(chain, 1);
+    if (spec->start != NORMA_CHAIN_START_UNIT_FROBENIUS)
+        return NORMA_OK;
+    for (int lane = 0; lane < chain->lanes; lane++) {
+        double square = 0;
+        for (int64_t i = 0; i < count; i++)
+            square += chain->z[i * chain->lanes + lane] * chain->z[i * chain->lanes + lane];
+        if (!(square > 0))
+            return NORMA_FAIL(NORMA_CONFIG, "the chain input is zero; it cannot be scaled to unit "
+                                            "norm");
+        for (int64_t i = 0; i < count; i++)
+            chain->z[i * chain->lanes + lane] /= sqrt(square);
+        chain->exponent[lane] = 0;
+    }
+    return NORMA_OK;
+}
+
+static void swap_matrices(norma_chain *chain)
+{
+    double *h = chain->h;
+    chain->h = chain->z;
+    chain->z = h;
+}
+
+norma_status norma_chain_start(norma_chain *chain, uint64_t seed, int64_t cell,
+                               int64_t first_replica, int64_t count)
+{
+    const int64_t d = chain->spec.width, n = chain->spec.batch;
+    if (count < 1 || count > chain->lanes)
+        return NORMA_FAIL(NORMA_LIMIT, "a block holds 1 to %d replicas, not %lld", chain->lanes,
+                          (long long)count);
+    norma_chain_draw draw = {seed, cell, first_replica + count - 1, 0};
+    norma_rng_stream last = norma_chain_weights_stream(&draw, NORMA_CHAIN_TENSOR_WEIGHTS);
+    NORMA_TRY(norma_rng_check(&last, d * (d > n ? d : n)));
+    draw.replica = first_replica;
+    chain->draw = draw;
+    chain->making = 0;
+    chain->n_replicas = (int)count;
+    for (int lane = 0; lane < chain->lanes; lane++) {
+        place_input(chain, lane < count ? lane : 0);
+        chain->row_bias[lane] = chain->column_bias[lane] = NAN;
+    }
+    for (int lane = (int)count; lane < chain->lanes; lane++) { /* idle lanes repeat the first */
+        chain->exponent[lane] = chain->exponent[0];
+        for (int64_t i = 0; i < d * n; i++)
+            chain->z[i * chain->lanes + lane] = chain->z[i * chain->lanes];
+    }
+    NORMA_TRY(begin_layer_zero(chain));
+    swap_matrices(chain);
+    for (int lane = 0; chain->gram_from_input && lane < chain->lanes; lane++)
+        norma_chain_gram(chain, lane, chain->gram_reference + lane * n * n);
+    return chain->frame ? norma_chain_frame_start(chain->frame, chain->h, chain->exponent[0])
+                        : NORMA_OK;
+}
+
+norma_status norma_chain_step(norma_chain *chain)
+{
+    const norma_chain_spec *spec = &chain->spec;
+    const int64_t layer = chain->draw.layer, exponent = chain->exponent[0];
+    chain->making = layer + 1;
+    if (spec->weights == NORMA_DISTRIBUTION_GIVEN && layer >= spec->n_given)
+        return NORMA_FAIL(NORMA_CONFIG, "the given weights end after %lld layers",
+                          (long long)spec->n_given);
+    if (layer >= NORMA_RNG_N_LAYERS)
+        return NORMA_FAIL(NORMA_LIMIT, "a chain has at most %lld layers",
+                          (long long)NORMA_RNG_N_LAYERS);
+    NORMA_TRY(norma_chain_product(chain));
+    if (norma_chain_wants(chain, NORMA_OBSERVABLE_ROW_BIAS) ||
+        norma_chain_wants(chain, NORMA_OBSERVABLE_COLUMN_BIAS))
+        norma_chain_measure_bias(chain);
+    double gain = spec->gain_exponent == 0 ? 1 : pow((double)layer + 1, -spec->gain_exponent);
+    NORMA_TRY(norma_chain_normalize(chain, gain));
+    if (spec->norm == NORMA_CHAIN_NORM_NONE)
+        NORMA_TRY(norma_chain_rescale(chain, chain->z));
+    if (chain->frame)
+        NORMA_TRY(norma_chain_frame_advance(chain->frame, chain->factor,
+                                            spec->norm == NORMA_CHAIN_NORM_NONE ? 0 : -exponent));
+    swap_matrices(chain);
+    chain->draw.layer = layer + 1;
+    return NORMA_OK;
+}
+
+void norma_chain_get_lyapunov(const norma_chain *chain, int lane, double *out)
+{
+    const norma_chain_frame *frame = chain->frame;
+    (void)lane; /* a chain with a frame has one lane */
+    for (int64_t k = 0; frame && k < frame->k; k++)
+        out[k] = frame->n_layers > 0 ? frame->log_sums[k] / (double)frame->n_layers : NAN;
+}
+
+void norma_chain_reset_lyapunov(norma_chain *chain)
+{
+    if (chain->frame) {
+        memset(chain->frame->log_sums, 0, (size_t)chain->frame->k * sizeof(double));
+        chain->frame->n_layers = 0;
+    }
+}

@@ -1,0 +1,84 @@
+#ifndef NORMA_CHAIN_CHAIN_H
+#define NORMA_CHAIN_CHAIN_H
+/*
+ * The Markov chain H_0, H_1, .. of a batch of samples through random layers (src/chain/spec.h),
+ * for a block of replicas that one core computes together: NORMA_LANES of them in vector lanes
+ * where width and batch are at most 64, one otherwise. A replica's numbers depend on seed, cell and
+ * its own index only, not on the block it is computed in.
+ *
+ * H is kept as h 2^e with one integer e a replica, so that inputs scaled by 1e150 and unnormalized
+ * chains of any depth stay in range.
+ */
+#include "src/chain/input.h"
+#include "src/chain/observables.h"
+#include "src/chain/spec.h"
+
+#include <stdint.h>
+
+typedef struct norma_chain norma_chain;
+
+/* Makes a chain and all its workspace; spec and input are copied after being finished (their
+ * borrowed arrays must outlive the chain), the request is copied. Defaults of gram_distance: the
+ * fixed point of src/theory/fixed_point.h for bn and bn-centered, H_0's own Gram matrix for
+ * unnormalized linear chains. NORMA_CONFIG where an observable is not defined for the chain:
+ * log_sigma_min and Lyapunov exponents of nonlinear chains, ln and rms, or a batch above the width;
+ * gram_distance without a reference; cosine and gram_12 of a batch of 1. NORMA_LIMIT, NORMA_MEMORY.
+ * Caller owns *out. */
+NORMA_MUST_USE norma_status norma_chain_create(const norma_chain_spec *spec,
+                                               const norma_chain_input *input,
+                                               const norma_observable_request *request,
+                                               norma_chain **out);
+
+/* Frees and nulls; NULL is allowed. */
+void norma_chain_destroy(norma_chain **chain);
+
+/* The finished spec; borrowed. */
+const norma_chain_spec *norma_chain_get_spec(const norma_chain *chain);
+
+/* Replicas of a block: 1 or NORMA_LANES. Values of `norma_chain_measure` have this many lanes. */
+int norma_chain_n_lanes(const norma_chain *chain);
+
+/* Puts H_0 of replicas first .. first + count - 1 in place, 1 <= count <= n_lanes. layer = 0.
+ * NORMA_LIMIT for a cell or replica beyond the counters, NORMA_NUMERIC as norma_chain_step. */
+NORMA_MUST_USE norma_status norma_chain_start(norma_chain *chain, uint64_t seed, int64_t cell,
+                                              int64_t first_replica, int64_t count);
+
+/* H_l to H_(l+1), W_l drawn with l as its layer. NORMA_NUMERIC, naming layer, replica and row (or
+ * column), when a row has no variance and bn_eps is 0, or a value is not finite; NORMA_LIMIT beyond
+ * the counters' layers; NORMA_CONFIG beyond the given weights. */
+NORMA_MUST_USE norma_status norma_chain_step(norma_chain *chain);
+
+/* Layers done since start. */
+int64_t norma_chain_get_layer(const norma_chain *chain);
+
+/* Values of an observable (n_tau, n_singular or 1) and where they begin among all those requested;
+ * 0 values when it was not. */
+int64_t norma_chain_n_values(const norma_chain *chain, norma_observable observable);
+int64_t norma_chain_offset(const norma_chain *chain, norma_observable observable);
+
+/* Length of the array below, without lanes. */
+int64_t norma_chain_n_values_all(const norma_chain *chain);
+
+/* values[n_values_all][n_lanes]: the observables of `set`, a subset of the request, at their
+ * offsets; others are left alone, and so are lanes without a replica. An undefined ratio (H = 0) is
+ * NaN, an infinite gap or a value beyond the range +inf. Does not change the chain. NORMA_LIBRARY
+ * when LAPACK fails. */
+NORMA_MUST_USE norma_status norma_chain_measure(norma_chain *chain, norma_observable_set set,
+                                                double *values);
+
+/* out[d][N] = h of one lane, *exponent = e: H = out * 2^e. */
+void norma_chain_get_matrix(const norma_chain *chain, int lane, double *out, int64_t *exponent);
+
+/* Lyapunov exponents of a lane: out[min(d, N)] = mean of log R_kk over the layers since start (or
+ * since norma_chain_reset_lyapunov, for burn-in); NaN before the first. Only when requested. */
+void norma_chain_get_lyapunov(const norma_chain *chain, int lane, double *out);
+void norma_chain_reset_lyapunov(norma_chain *chain);
+
+/* The state between two layers, for checkpoints: a fixed number of bytes, valid on the same kind of
+ * machine for an equal spec, input and request; `bytes` is aligned for double. Setting it continues
+ * bit for bit. */
+int64_t norma_chain_state_size(const norma_chain *chain);
+void norma_chain_get_state(const norma_chain *chain, void *bytes);
+void norma_chain_set_state(norma_chain *chain, const void *bytes);
+
+#endif

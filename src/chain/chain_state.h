@@ -1,0 +1,89 @@
+#ifndef NORMA_CHAIN_CHAIN_STATE_H
+#define NORMA_CHAIN_CHAIN_STATE_H
+/* Internal to src/chain: what a chain holds, and the steps that its files share. */
+#include "src/chain/chain.h"
+#include "src/chain/frame.h"
+#include "src/chain/lanes.h"
+#include "src/chain/weights.h"
+
+/* Workspace of the measurements; sizes are those of the request. */
+typedef struct norma_chain_scratch {
+    double *matrix;         /* [d][N] of one lane: copy for LAPACK and extraction */
+    double *singular;       /* [min(d, N)] */
+    float *matrix_single;   /* [d][N] */
+    float *singular_single; /* [min(d, N)] */
+    double *gram;           /* [m][m][lanes], m = max of the Gram matrices asked for */
+    double *square;         /* [max(d, m)][m][lanes] */
+    double *diagonal, *off; /* [m][lanes] */
+    double *work;           /* LAPACK's, or [4][m][lanes] of the tridiagonalization */
+    int64_t n_work;
+    float *work_single;
+    int *pivots; /* [m] */
+} norma_chain_scratch;
+
+struct norma_chain {
+    norma_chain_spec spec;
+    norma_chain_input input;
+    norma_observable_request request;
+    int lanes;             /* 1 or NORMA_LANES */
+    int n_replicas;        /* lanes in use */
+    bool scale_free;       /* H may be held as h 2^e */
+    norma_chain_draw draw; /* draw.layer counts the layers done */
+    int64_t making;        /* the layer that messages name: 0 for the input */
+    int64_t offset[NORMA_N_OBSERVABLES + 1];
+    int64_t exponent[NORMA_LANES];
+    double *h, *z;        /* [d][N][lanes] */
+    double *panel, *mask; /* [panel_rows][d][lanes]; law exact: W Q [d][N] */
+    int64_t panel_rows;
+    double *mean, *square, *raw, *factor; /* [max(d, N)][lanes] of the last normalization */
+    double row_bias[NORMA_LANES], column_bias[NORMA_LANES]; /* of the last layer */
+    double *triangle;                /* law exact: R of H = Q R, [N][N] row-major, upper */
+    double *columns;                 /* law exact: H column-major for its QR factors */
+    double *reflectors, *tau, *sign; /* Haar weights */
+    double *lapack;                  /* workspace of dormqr and dgeqrf */
+    int64_t n_lapack;
+    norma_chain_frame *frame; /* NULL unless log_sigma_min or Lyapunov exponents are wanted */
+    double *gram_reference;   /* [lanes][N][N], NULL unless gram_distance is wanted */
+    bool gram_from_input;     /* it is H_0's own */
+    norma_chain_scratch scratch;
+};
+
+/* Does the request hold the observable? */
+bool norma_chain_wants(const norma_chain *chain, norma_observable observable);
+
+/* z = W h, or h + residual W h; the frame follows. NORMA_NUMERIC when R cannot be made. */
+NORMA_MUST_USE norma_status norma_chain_product(norma_chain *chain);
+
+/* z = what norm, activation and scales make of it; layer_gain is alpha_l. chain->factor holds the
+ * rows' factors when norm is bn, bn-centered or none and the chain is linear. */
+NORMA_MUST_USE norma_status norma_chain_normalize(norma_chain *chain, double layer_gain);
+
+/* Keeps the norm of z near 1 by powers of two when the spec carries it; NORMA_NUMERIC when z is not
+ * finite. */
+NORMA_MUST_USE norma_status norma_chain_rescale(norma_chain *chain, double *z);
+
+/* row_bias and column_bias of z. */
+void norma_chain_measure_bias(norma_chain *chain);
+
+/* Copies lane `lane` of x[count][lanes] to out[count]. */
+void norma_chain_extract(const norma_chain *chain, const double *x, int64_t count, int lane,
+                         double *out);
+
+/* x 2^exponent for any exponent. */
+double norma_chain_scaled(double x, int64_t exponent);
+
+/* Observables from the Gram matrices of all lanes; of one lane from the singular values. */
+NORMA_MUST_USE norma_status norma_chain_measure_gram(norma_chain *chain, norma_observable_set set,
+                                                     double *values);
+NORMA_MUST_USE norma_status norma_chain_measure_spectrum(norma_chain *chain,
+                                                         norma_observable_set set, int lane,
+                                                         double *values);
+
+/* Makes and frees the workspace of the measurements. */
+NORMA_MUST_USE norma_status norma_chain_scratch_create(norma_chain *chain);
+void norma_chain_scratch_destroy(norma_chain *chain);
+
+/* out[N][N] = G of one lane, true scale. */
+void norma_chain_gram(const norma_chain *chain, int lane, double *out);
+
+#endif

@@ -1,0 +1,141 @@
+#include "src/chain/input.h"
+
+#include "src/base/rng.h"
+#include "src/base/text.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const names[NORMA_N_CHAIN_INPUTS] = {
+    "gaussian", "near-collinear", "near-basis", "diagonal", "degenerate", "rank-one", "given"};
+static const double default_epsilon[NORMA_N_CHAIN_INPUTS] = {0, 1e-5, 1e-3, 1e-6, 0, 5e-3, 0};
+
+norma_status norma_chain_input_parse(const char *text, norma_chain_input_kind *out)
+{
+    for (int k = 0; k < NORMA_N_CHAIN_INPUTS; k++)
+        if (strcmp(text, names[k]) == 0) {
+            *out = (norma_chain_input_kind)k;
+            return NORMA_OK;
+        }
+    const char *nearest = norma_text_nearest(text, names, NORMA_N_CHAIN_INPUTS);
+    return NORMA_FAIL(NORMA_CONFIG, "unknown chain input '%.60s'%s%s%s", text,
+                      nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                      nearest ? "'?" : "");
+}
+
+const char *norma_chain_input_name(norma_chain_input_kind kind)
+{
+    return names[kind];
+}
+
+static norma_status check_values(const norma_chain_input *input, int64_t d, int64_t n)
+{
+    if (!input->values)
+        return NORMA_FAIL(NORMA_CONFIG, "a given chain input has no values");
+    if (input->rows != d || input->columns != n)
+        return NORMA_FAIL(
+            NORMA_CONFIG, "the chain input is %lld x %lld, but width x batch is %lld x %lld",
+            (long long)input->rows, (long long)input->columns, (long long)d, (long long)n);
+    for (int64_t i = 0; i < d * n; i++)
+        if (!isfinite(input->values[i]))
+            return NORMA_FAIL(NORMA_CONFIG, "chain input: element [%lld, %lld] is %g",
+                              (long long)(i / n), (long long)(i % n), input->values[i]);
+    return NORMA_OK;
+}
+
+norma_status norma_chain_input_finish(norma_chain_input *input, int64_t d, int64_t n)
+{
+    const char *name = names[input->kind];
+    if (isnan(input->epsilon))
+        input->epsilon = default_epsilon[input->kind];
+    if (!isfinite(input->epsilon) || input->epsilon < 0)
+        return NORMA_FAIL(NORMA_CONFIG, "chain input %s: epsilon must be 0 or positive, not %g",
+                          name, input->epsilon);
+    if (input->kind == NORMA_CHAIN_INPUT_DEGENERATE) {
+        if (input->n_distinct == 0)
+            input->n_distinct = n > 1 ? n / 2 : 1;
+        if (input->n_distinct < 1 || input->n_distinct > n)
+            return NORMA_FAIL(
+                NORMA_CONFIG,
+                "chain input degenerate: distinct samples must be 1 to %lld, not %lld",
+                (long long)n, (long long)input->n_distinct);
+    }
+    if (input->kind == NORMA_CHAIN_INPUT_NEAR_BASIS && n > d)
+        return NORMA_FAIL(
+            NORMA_CONFIG,
+            "chain input near-basis: the batch (%lld) must not exceed the width (%lld)",
+            (long long)n, (long long)d);
+    return input->kind == NORMA_CHAIN_INPUT_GIVEN ? check_values(input, d, n) : NORMA_OK;
+}
+
+/* out[i][j] = common[i] + epsilon out[i][j], common being tensor 1. */
+static void make_collinear(const norma_chain_input *input, uint64_t seed, norma_rng_stream stream,
+                           int64_t d, int64_t n, double *out)
+{
+    stream.tensor = 1;
+    for (int64_t i = 0; i < d; i++) {
+        double common = 0;
+        norma_rng_fill_normal(seed, &stream, i, 1, &common);
+        for (int64_t j = 0; j < n; j++)
+            out[i * n + j] = common + input->epsilon * out[i * n + j];
+    }
+}
+
+static void make_rank_one(const norma_chain_input *input, uint64_t seed, norma_rng_stream stream,
+                          int64_t d, int64_t n, double *out)
+{
+    norma_rng_stream other = stream;
+    other.tensor = 1;
+    norma_rng_fill_uniform(seed, &other, 0, n, out + (d - 1) * n); /* v, in the last row */
+    for (int64_t i = 0; i < d; i++) {
+        double u = 0;
+        norma_rng_fill_uniform(seed, &stream, i, 1, &u);
+        for (int64_t j = 0; j < n; j++)
+            out[i * n + j] = input->epsilon * u * out[(d - 1) * n + j];
+        if (i < n)
+            out[i * n + i] += 1 - input->epsilon;
+    }
+}
+
+static void make_sparse(const norma_chain_input *input, int64_t d, int64_t n, double *out)
+{
+    memset(out, 0, (size_t)(d * n) * sizeof *out);
+    out[0] = 1;
+    for (int64_t j = 1; j < n && j < d; j++) {
+        out[j * n + j] = input->epsilon;
+        if (input->kind == NORMA_CHAIN_INPUT_NEAR_BASIS)
+            out[j] = 1 - input->epsilon;
+    }
+}
+
+static void repeat_samples(int64_t n_distinct, int64_t d, int64_t n, double *out)
+{
+    for (int64_t i = 0; i < d; i++)
+        for (int64_t j = n_distinct; j < n; j++)
+            out[i * n + j] = out[i * n + j % n_distinct];
+}
+
+void norma_chain_input_fill(const norma_chain_input *input, uint64_t seed, int64_t cell,
+                            int64_t replica, int64_t d, int64_t n, double *out)
+{
+    norma_rng_stream stream = {NORMA_RNG_CHAIN_INPUT, 0, 0, replica, cell};
+    switch (input->kind) {
+    case NORMA_CHAIN_INPUT_GIVEN:
+        memcpy(out, input->values, (size_t)(d * n) * sizeof *out);
+        return;
+    case NORMA_CHAIN_INPUT_NEAR_BASIS:
+    case NORMA_CHAIN_INPUT_DIAGONAL:
+        make_sparse(input, d, n, out);
+        return;
+    case NORMA_CHAIN_INPUT_RANK_ONE:
+        make_rank_one(input, seed, stream, d, n, out);
+        return;
+    default:
+        norma_rng_fill_normal(seed, &stream, 0, d * n, out);
+        break;
+    }
+    if (input->kind == NORMA_CHAIN_INPUT_NEAR_COLLINEAR)
+        make_collinear(input, seed, stream, d, n, out);
+    if (input->kind == NORMA_CHAIN_INPUT_DEGENERATE)
+        repeat_samples(input->n_distinct, d, n, out);
+}

@@ -1,0 +1,120 @@
+#ifndef NORMA_CHAIN_SPEC_H
+#define NORMA_CHAIN_SPEC_H
+/*
+ * One layer of a chain of representations, H is d x N (width x batch):
+ *
+ *     Z  = W H                                residual = infinity
+ *     Z  = H + residual W H                   otherwise
+ *     H' = scale act_scale phi(alpha_l norm(Z))      order norm-act
+ *     H' = scale norm(act_scale phi(alpha_l Z))      order act-norm
+ *
+ * with alpha_l = (l + 1)^(-gain_exponent), l counted from 0. norm is one of
+ *     bn           every row is scaled to a fixed norm            (RANK20 Eq. (2), THESIS (2.1),
+ * (6.4)) bn-centered  the same after the row's mean is subtracted    (THESIS (3.1)) ln, rms every
+ * column, with and without its mean        (THESIS (5.13)) the fixed norm being sqrt(length), or 1
+ * where unit_norm is set.
+ */
+#include "src/base/status.h"
+#include "src/random/tensor.h"
+#include "src/theory/nonlinearity.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum norma_chain_preset {
+    NORMA_CHAIN_RANK20,           /* RANK20 Eq. (1): BN(H + g W H), unit variance, no centring */
+    NORMA_CHAIN_THESIS2,          /* THESIS (2.1): BN(W H) / sqrt(d), rows of norm 1 before */
+    NORMA_CHAIN_THESIS3,          /* THESIS (3.1), state A = phi(BN(h)), G = A^T A / d */
+    NORMA_CHAIN_THESIS5,          /* THESIS section 5: phi(W H) / sqrt(E phi(X)^2) */
+    NORMA_CHAIN_THESIS5_PRE_RMS,  /* phi(RMS(W H)) */
+    NORMA_CHAIN_THESIS5_POST_RMS, /* RMS(phi(W H)) */
+    NORMA_CHAIN_THESIS5_PRE_LN,   /* phi(LN(W H)) */
+    NORMA_CHAIN_THESIS5_POST_LN,  /* LN(phi(W H)) */
+    NORMA_CHAIN_THESIS6,          /* THESIS (6.3): BN(W X), Haar, n = d, rows of norm 1 */
+    NORMA_CHAIN_THESIS6_SHAPED,   /* THESIS (6.11): phi(alpha_l BN(W X)), rows of norm sqrt(n) */
+    NORMA_CHAIN_VANILLA,          /* W H, W ~ N(0, 1/d), norm carried in its logarithm */
+    NORMA_CHAIN_VANILLA_RESIDUAL, /* (I + g W) H, unit variance, norm carried in its logarithm */
+    NORMA_N_CHAIN_PRESETS
+} norma_chain_preset;
+
+typedef enum norma_chain_norm {
+    NORMA_CHAIN_NORM_NONE,
+    NORMA_CHAIN_NORM_BN,
+    NORMA_CHAIN_NORM_BN_CENTERED,
+    NORMA_CHAIN_NORM_LN,
+    NORMA_CHAIN_NORM_RMS,
+    NORMA_N_CHAIN_NORMS
+} norma_chain_norm;
+
+typedef enum norma_chain_order {
+    NORMA_CHAIN_NORM_ACT,
+    NORMA_CHAIN_ACT_NORM,
+    NORMA_N_CHAIN_ORDERS
+} norma_chain_order;
+
+/* What happens to the input before it is H_0. */
+typedef enum norma_chain_origin {
+    NORMA_CHAIN_START_AS_GIVEN,
+    NORMA_CHAIN_START_UNIT_FROBENIUS, /* scaled to ||H_0||_F = 1 */
+    NORMA_CHAIN_START_THROUGH_LAYER   /* through norm and activation, without a product */
+} norma_chain_origin;
+
+/* How W H is drawn: W itself, or (exact in law, batch < width) the action of W on span(H) only. */
+typedef enum norma_chain_law {
+    NORMA_CHAIN_LAW_AUTO, /* exact where it is possible, else pathwise */
+    NORMA_CHAIN_LAW_PATHWISE,
+    NORMA_CHAIN_LAW_EXACT,
+    NORMA_N_CHAIN_LAWS
+} norma_chain_law;
+
+typedef struct norma_chain_spec {
+    norma_chain_preset preset; /* what the fields below came from; only named in messages */
+    int64_t width;             /* d */
+    int64_t batch;             /* N */
+    double residual;           /* g > 0, or infinity for a product without skip connection */
+    norma_distribution weights;
+    double keep_probability; /* of the sparse and er- laws; 0 means 1/2 */
+    double weight_scale;     /* factor of normal, uniform, er-normal and er-sign entries */
+    const double *given;     /* weights GIVEN: [n_given][d][d], used as they are; borrowed */
+    int64_t n_given;         /* layers in `given`: the chain ends there */
+    norma_chain_norm norm;
+    bool unit_norm; /* norm 1 instead of sqrt(length) */
+    double bn_eps;  /* added to the mean square (variance) of a row; 0: none, and a row
+                       without variance is an error */
+    norma_chain_order order;
+    norma_nonlinearity activation;
+    double act_scale;     /* factor of phi; 0 means 1 / sqrt(E phi(X)^2) */
+    double gain_exponent; /* kappa of alpha_l = (l + 1)^(-kappa) */
+    double scale;         /* last factor; 0 means 1 / sqrt(d) */
+    double gram_scale;    /* G = gram_scale H^T H; 0 means 1 / d */
+    norma_chain_origin start;
+    bool carry_norm; /* no normalization: rescale, carry the logarithm of the norm */
+    norma_chain_law law;
+} norma_chain_spec;
+
+/* *out = the preset's layer at width d = width and batch N = batch (0: N = d). The caller may
+ * change fields before norma_chain_spec_finish. */
+void norma_chain_spec_init(norma_chain_preset preset, int64_t width, int64_t batch,
+                           norma_chain_spec *out);
+
+/* Checks every field and the combinations, and replaces the defaults named in the struct (0 fields,
+ * AUTO) by their values. NORMA_CONFIG with what is wrong and what is possible; NORMA_LIMIT where a
+ * size leaves what counters and 32-bit BLAS indices can hold. Idempotent. */
+NORMA_MUST_USE norma_status norma_chain_spec_finish(norma_chain_spec *spec);
+
+/* Is the map linear up to the scaling of rows and columns (identity activation)? */
+bool norma_chain_spec_is_linear(const norma_chain_spec *spec);
+
+/* Names, for options: each parser gives NORMA_CONFIG with the nearest known name. Presets are named
+ * "rank20", "thesis5-pre-rms", ...; norms "none", "bn", "bn-centered", "ln", "rms"; orders
+ * "norm-act", "act-norm"; laws "auto", "pathwise", "exact". */
+NORMA_MUST_USE norma_status norma_chain_preset_parse(const char *text, norma_chain_preset *out);
+NORMA_MUST_USE norma_status norma_chain_norm_parse(const char *text, norma_chain_norm *out);
+NORMA_MUST_USE norma_status norma_chain_order_parse(const char *text, norma_chain_order *out);
+NORMA_MUST_USE norma_status norma_chain_law_parse(const char *text, norma_chain_law *out);
+const char *norma_chain_preset_name(norma_chain_preset preset);
+const char *norma_chain_norm_name(norma_chain_norm norm);
+const char *norma_chain_order_name(norma_chain_order order);
+const char *norma_chain_law_name(norma_chain_law law);
+
+#endif
