@@ -121,6 +121,8 @@ static void bad_values(void **state)
            "run.yaml:4: solve: width: '5' is listed twice");
     refuse("solve:\n  width: [8,\n    5,\n  4..6,\n 7]\n",
            "run.yaml:4: solve: width: '5' is listed twice");
+    refuse("solve:\n  width: [5, 8,\n    9,\n  8,\n 5]\n",
+           "run.yaml:4: solve: width: '8' is listed twice");
     refuse("solve:\n  law:\n    - he-normal\n    - he-unifrom\n",
            "run.yaml:4: solve: law: unknown name 'he-unifrom'; did you mean 'he-uniform'?; known: "
            "he-normal, he-uniform, orthogonal, er-sign");

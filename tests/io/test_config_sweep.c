@@ -2,6 +2,8 @@
 #include "tests/io/config_fixture.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 static void usage(const char *flags, const char *message)
 {
@@ -97,6 +99,21 @@ static void real_ranges(void **state)
     norma_test_ok(fixture_read("--keep 0.05..1:0.05", NULL, &c));
     assert_int_equal(norma_config_get_count(c, "keep"), 20);
     norma_test_check(norma_config_get_real(c, 19, "keep") == 1);
+    norma_config_destroy(&c);
+}
+
+/* Tenths that stay what people write, over 300 steps. */
+static void long_geometric_range(void **state)
+{
+    (void)state;
+    norma_config *c = NULL;
+    norma_test_ok(fixture_read("--scale 1..1e-300:x0.1", NULL, &c));
+    assert_int_equal(norma_config_get_count(c, "scale"), 301);
+    for (int i = 0; i <= 300; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "1e-%d", i);
+        norma_test_check(norma_config_get_real(c, i, "scale") == strtod(text, NULL));
+    }
     norma_config_destroy(&c);
 }
 
@@ -244,9 +261,15 @@ static void settled_later(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(whole_ranges), cmocka_unit_test(seed_ranges),   cmocka_unit_test(real_ranges),
-    cmocka_unit_test(bad_ranges),   cmocka_unit_test(too_many),      cmocka_unit_test(product),
-    cmocka_unit_test(same_sweep),   cmocka_unit_test(settled_later),
+    cmocka_unit_test(whole_ranges),
+    cmocka_unit_test(seed_ranges),
+    cmocka_unit_test(real_ranges),
+    cmocka_unit_test(bad_ranges),
+    cmocka_unit_test(long_geometric_range),
+    cmocka_unit_test(too_many),
+    cmocka_unit_test(product),
+    cmocka_unit_test(same_sweep),
+    cmocka_unit_test(settled_later),
 };
 
 norma_test_main_serial("config_sweep", tests)
