@@ -60,12 +60,12 @@ static norma_status print_dimension(hid_t dataset, const char *path)
     char *units = NULL;
     char *long_name = NULL;
     hsize_t extents[H5S_MAX_RANK] = {0};
-    char label[64] = "";
+    char label[80] = "";
     hid_t space = H5Dget_space(dataset);
     H5Sget_simple_extent_dims(space, extents, NULL);
     H5Sclose(space);
     H5DSget_scale_name(dataset, label, sizeof label);
-    bool bare = strncmp(label, "This is not a netCDF variable", 29) == 0;
+    bool bare = strncmp(label, NORMA_NOT_A_VARIABLE, strlen(NORMA_NOT_A_VARIABLE)) == 0;
     norma_status status = norma_h5_get_text_local(dataset, "units", &units);
     if (status == NORMA_OK)
         status = norma_h5_get_text_local(dataset, "long_name", &long_name);

@@ -258,6 +258,8 @@ norma_status norma_result_create(MPI_Comm world, const char *path,
     if (status == NORMA_OK)
         status = norma_agree(file->comm, check_reach_local(file));
     if (status == NORMA_OK)
+        status = norma_result_reserve(file, object_room);
+    if (status == NORMA_OK)
         status = open_parallel(file);
     if (status == NORMA_OK)
         status = norma_agree(file->comm, mark_running(file));

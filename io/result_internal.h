@@ -6,6 +6,10 @@
 
 enum { NORMA_NAME_LENGTH = 256 };
 
+/* How netCDF-4 names the scale of a dimension that has no coordinate variable; its length follows,
+ * ten characters wide. */
+#define NORMA_NOT_A_VARIABLE "This is a netCDF dimension but not a netCDF variable."
+
 /* Elements of one write, kept until the next flush has compared them with the file. */
 typedef struct norma_sample {
     char *variable; /* owned */

@@ -11,9 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What netCDF-4 calls a dimension that has no coordinate variable; its length follows. */
-#define NOT_A_VARIABLE "This is not a netCDF variable.%10lld"
-
 enum { MOST_NAMES = 127 };
 
 /* An array about to be created: a variable, or an axis. */
@@ -261,9 +258,9 @@ static norma_status create_array(norma_result *file, array *a, norma_status stat
 
 static norma_status make_scale(hid_t dataset, const norma_dimension *dimension, const array *a)
 {
-    char name[64];
+    char name[80];
     NORMA_TRY(write_attributes(dataset, a, false));
-    snprintf(name, sizeof name, NOT_A_VARIABLE, (long long)dimension->length);
+    snprintf(name, sizeof name, "%s%10lld", NORMA_NOT_A_VARIABLE, (long long)dimension->length);
     if (H5DSset_scale(dataset, dimension->values ? dimension->name : name) < 0)
         return NORMA_H5_FAIL(NORMA_IO, "cannot make %s a dimension", a->name);
     return NORMA_OK;

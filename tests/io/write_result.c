@@ -1,0 +1,168 @@
+/* A program for the script tests: writes a result file that has one of everything.
+ *     write_result FILE [--force] [--values N] [--whole]
+ * N doubles (default 1000) go into /large, spread over the ranks, on one axis of that length;
+ * --whole leaves out the pass that fills it. Exit codes and messages are those of the runtime. */
+#include "io/provenance.h"
+#include "io/result.h"
+#include "src/base/index.h"
+#include "src/base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { N_REPLICAS = 3, N_LAYERS = 4, N_TAU = 2, N_FEATURES = 7 };
+
+typedef struct arguments {
+    const char *path;
+    bool force, whole;
+    int64_t n_values;
+} arguments;
+
+static norma_status parse(int argc, char **argv, arguments *a)
+{
+    *a = (arguments){.n_values = 1000};
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--force") == 0)
+            a->force = true;
+        else if (strcmp(argv[i], "--whole") == 0)
+            a->whole = true;
+        else if (strcmp(argv[i], "--values") == 0 && i + 1 < argc)
+            a->n_values = strtoll(argv[++i], NULL, 10);
+        else
+            a->path = argv[i];
+    }
+    return a->path ? NORMA_OK : NORMA_FAIL(NORMA_USAGE, "write_result FILE [--force] ...");
+}
+
+static norma_status add_axes(norma_result *file, const arguments *a)
+{
+    static const int32_t numbers[] = {0, 1, 2, 3};
+    static const double taus[N_TAU] = {0.25, 0.5};
+    static const char *const distributions[] = {"he-normal", "orthogonal"};
+    static const int8_t chosen[] = {1, 0};
+    const norma_dimension axes[] = {
+        {"source_dist", 2, "1", "source distribution", NORMA_NAME, chosen, {2, distributions}},
+        {"replica", N_REPLICAS, "1", "replica", NORMA_INT32, numbers, {0, NULL}},
+        {"layer", N_LAYERS, "1", "layer of the target", NORMA_INT32, numbers, {0, NULL}},
+        {"tau", N_TAU, "1", "threshold", NORMA_FLOAT64, taus, {0, NULL}},
+        {"index", a->n_values, "1", "number of the value", NORMA_INT32, NULL, {0, NULL}},
+    };
+    for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++)
+        NORMA_TRY(norma_schema_add_dimension(file, "/", &axes[i]));
+    NORMA_TRY(norma_schema_add_group(file, "/layers/000"));
+    return norma_schema_add_dimension(
+        file, "/layers/000",
+        &(norma_dimension){"feature", N_FEATURES, "1", "feature", NORMA_INT32, NULL, {0, NULL}});
+}
+
+static norma_status add_variables(norma_result *file, const arguments *a)
+{
+    static const char *const solvers[] = {"lu", "krylov"};
+    static const char *const answers[] = {"false", "true"};
+    const norma_variable variables[] = {
+        {"rmse", NORMA_FLOAT64, {"replica", "layer"}, "1", "root mean square error", {0, NULL}, 0},
+        {"seconds", NORMA_FLOAT32, {"replica", "layer"}, "s", "time of the solve", {0, NULL}, 0},
+        {"iterations", NORMA_INT32, {"replica", "layer"}, "1", "iterations", {0, NULL}, 0},
+        {"n_steps", NORMA_INT64, {"layer"}, "1", "steps", {0, NULL}, 0},
+        {"solver", NORMA_NAME, {"replica", "layer"}, "1", "solver", {2, solvers}, 0},
+        {"done", NORMA_NAME, {"replica"}, "1", "is the replica done", {2, answers}, 0},
+        {"accuracy", NORMA_FLOAT64, {NULL}, "1", "accuracy of the target", {0, NULL}, 0},
+        {"soft_rank",
+         NORMA_FLOAT64,
+         {"source_dist", "replica", "tau", "layer"},
+         "1",
+         "soft rank",
+         {0, NULL},
+         0},
+        {"large", NORMA_FLOAT64, {"index"}, "1", "many values", {0, NULL}, a->whole},
+    };
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++)
+        NORMA_TRY(norma_schema_add_variable(file, "/", &variables[i]));
+    return norma_schema_add_variable(file, "/layers/000",
+                                     &(norma_variable){.name = "gamma1",
+                                                       .type = NORMA_FLOAT64,
+                                                       .dimensions = {"feature"},
+                                                       .units = "1",
+                                                       .long_name = "scales"});
+}
+
+static norma_status write_small(norma_result *file)
+{
+    static const float seconds[N_REPLICAS * N_LAYERS] = {1, 2, 3, 4, 5, 6};
+    static const int8_t solver = 1;
+    static const int32_t iterations = 12;
+    static const int64_t steps[N_LAYERS] = {1, 1LL << 40, 3, 4};
+    static const double accuracy = 0.915;
+    static const double gamma[N_FEATURES] = {1, 2, 3, 4, 5, 6, 7};
+    static const double rmse[N_LAYERS] = {1e-16, 2e-16, 3e-16, 4e-16};
+    NORMA_TRY(norma_result_write_replicated(file, "/seconds", NORMA_FLOAT32, NULL, NULL, seconds));
+    NORMA_TRY(norma_result_write_replicated(file, "/solver", NORMA_NAME, (int64_t[]){1, 2}, NULL,
+                                            &solver));
+    NORMA_TRY(norma_result_write_replicated(file, "/iterations", NORMA_INT32, (int64_t[]){1, 2},
+                                            NULL, &iterations));
+    NORMA_TRY(norma_result_write_replicated(file, "/n_steps", NORMA_INT64, NULL, NULL, steps));
+    NORMA_TRY(
+        norma_result_write_replicated(file, "/accuracy", NORMA_FLOAT64, NULL, NULL, &accuracy));
+    NORMA_TRY(norma_result_write_replicated(file, "/rmse", NORMA_FLOAT64, (int64_t[]){1, 0},
+                                            (int64_t[]){1, N_LAYERS}, rmse));
+    return norma_result_write_replicated(file, "/layers/000/gamma1", NORMA_FLOAT64, NULL, NULL,
+                                         gamma);
+}
+
+static norma_status write_large(norma_result *file, const norma_runtime *runtime, int64_t n_values)
+{
+    int64_t first = 0;
+    double *values = NULL;
+    int64_t n = norma_index_share(n_values, runtime->size, runtime->rank, &first);
+    NORMA_TRY(NORMA_ALLOC(values, n));
+    for (int64_t i = 0; i < n; i++)
+        values[i] = (double)(first + i);
+    norma_status status = norma_result_write(file, "/large", NORMA_FLOAT64, &first, &n, values);
+    norma_mem_free(values);
+    return status;
+}
+
+static norma_status write_file(const norma_runtime *runtime, const arguments *a, int argc,
+                               char **argv)
+{
+    norma_result *file = NULL;
+    NORMA_TRY(norma_result_create(runtime->world, a->path,
+                                  &(norma_result_options){.force = a->force}, &file));
+    norma_status status =
+        norma_provenance_write(file, runtime,
+                               &(norma_provenance){.title = "One of everything",
+                                                   .argc = argc,
+                                                   .argv = argv,
+                                                   .seed = UINT64_MAX,
+                                                   .process_grid = "1 x 1",
+                                                   .configuration = "reconstruct:\n  seed: 1\n"});
+    if (status == NORMA_OK)
+        status = add_axes(file, a);
+    if (status == NORMA_OK)
+        status = add_variables(file, a);
+    if (status == NORMA_OK)
+        status = norma_result_set_default(file, "/rmse");
+    if (status == NORMA_OK)
+        status = write_small(file);
+    if (status == NORMA_OK)
+        status = write_large(file, runtime, a->n_values);
+    if (status != NORMA_OK) {
+        norma_result_abandon(&file);
+        return status;
+    }
+    return norma_result_close(&file, NORMA_RESULT_COMPLETE);
+}
+
+int main(int argc, char **argv)
+{
+    norma_runtime *runtime = NULL;
+    arguments a;
+    norma_status status = norma_runtime_open(&argc, &argv, &runtime);
+    if (!runtime)
+        return norma_status_exit_code(status);
+    if (status == NORMA_OK)
+        status = parse(argc, argv, &a);
+    if (status == NORMA_OK)
+        status = write_file(runtime, &a, argc, argv);
+    return norma_runtime_close(&runtime, status);
+}
