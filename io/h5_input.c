@@ -262,10 +262,15 @@ static norma_status read_space(const norma_h5_input *input, const char *path, hi
     H5Sclose(space);
     if (null)
         return NORMA_FAIL(NORMA_CONFIG, "%s: %s: is empty", input->name, path);
-    if (*rank < min_rank || *rank > max_rank)
-        return NORMA_FAIL(NORMA_CONFIG, "%s: %s: has %d axes, %s%d%s expected", input->name, path,
-                          *rank, min_rank < max_rank ? "at most " : "", max_rank,
-                          max_rank == 1 ? " is" : " are");
+    if (*rank < min_rank || *rank > max_rank) {
+        char wanted[32];
+        if (min_rank == max_rank)
+            snprintf(wanted, sizeof wanted, "%d", max_rank);
+        else
+            snprintf(wanted, sizeof wanted, "%d to %d", min_rank, max_rank);
+        return NORMA_FAIL(NORMA_CONFIG, "%s: %s: has %d %s, expected: %s", input->name, path, *rank,
+                          *rank == 1 ? "axis" : "axes", wanted);
+    }
     for (int k = 0; k < *rank; k++)
         extents[k] = (int64_t)dims[k];
     for (int k = 0; k < *rank; k++)
@@ -400,8 +405,8 @@ norma_status norma_h5_input_numbers_root(const norma_h5_input *input, const char
         else
             snprintf(wanted, sizeof wanted, "%" PRId64 " to %" PRId64, min_n, max_n);
         status = NORMA_FAIL(NORMA_CONFIG,
-                            "%s: %s: attribute %s holds %" PRId64 " values on %d axes; %s on one "
-                            "axis are expected",
+                            "%s: %s: attribute %s holds %" PRId64 " values on %d axes; expected: "
+                            "%s, on one axis at most",
                             input->name, object, name, *n, rank, wanted);
     } else {
         status = read_numbers(input, object, name, attribute, *n, out);

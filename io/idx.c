@@ -27,6 +27,8 @@ static norma_status read_bytes(idx_file *file, int64_t n, const char *what, uint
         int got = gzread(file->gz, out ? out : dropped, (unsigned)wanted);
         int zlib_error = Z_OK;
         const char *reason = gzerror(file->gz, &zlib_error);
+        if (strncmp(reason, file->path, strlen(file->path)) == 0) /* zlib says the name itself */
+            reason += strlen(file->path) + strspn(reason + strlen(file->path), ": ");
         if (got < 0 && zlib_error != Z_BUF_ERROR)
             return NORMA_FAIL(NORMA_CONFIG, "%s: damaged after %" PRId64 " bytes (%s)", file->path,
                               file->n_read, zlib_error == Z_ERRNO ? strerror(errno) : reason);

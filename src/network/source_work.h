@@ -13,8 +13,8 @@
 
 /* Features propagated at once: the inner dimension of the second product. */
 #define NORMA_SOURCE_BLOCK 256
-/* Columns of a tile at most. Block x tile of hidden values (1 MiB) stay in a core's cache. */
-#define NORMA_SOURCE_TILE 512
+/* Columns of a tile at most. Block x tile of hidden values take 2 MiB: about a core's cache. */
+#define NORMA_SOURCE_TILE 1024
 /* A group has at least this many columns where images allow. */
 #define NORMA_SOURCE_MIN_COLUMNS 64
 

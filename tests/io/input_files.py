@@ -155,7 +155,7 @@ bad_target("unknown member 'bn_gama' (did you mean 'bn_gamma'?)",
            put("layers/001/bn_gama", [1, 1, 1]))
 bad_target("/layers/001/bn_beta: has extents [4], [3] are expected",
            put("layers/001/bn_beta", np.ones(4)))
-bad_target("/layers/002/bias: has 2 axes, 1 is expected", put("layers/002/bias", np.ones((2, 1))))
+bad_target("/layers/002/bias: has 2 axes, expected: 1", put("layers/002/bias", np.ones((2, 1))))
 bad_target("layer 001 expects 5 input channels but gets 4",
            put("layers/001/weight", np.ones((3, 5, 1, 2))))
 bad_target("layer 002 is linear with 4 inputs but gets 3 x 1 x 1",
@@ -203,7 +203,7 @@ cases.append(("target", folder, "fo"))
 cases.append(("target", path("network.h5") + ":/layers/000/wieght", "did you mean 'weight'?"))
 cases.append(("target", path("network.h5") + ":/layrs/000/weight", "nor a group /layrs/000"))
 cases.append(("target", path("network.h5") + ":/layers", "is a group, a dataset is expected"))
-cases.append(("target", path("network.h5") + ":/layers/000/bias", "has 1 axes"))
+cases.append(("target", path("network.h5") + ":/layers/000/bias", "has 1 axis, expected: 2 to 4"))
 
 # --- bare datasets of all types ----------------------------------------------------------------
 
@@ -298,7 +298,7 @@ bad_set("truncated: ends after 80 bytes, within its values", idx(images)[:80], i
 bad_set("within its extents", idx(images)[:10], idx(labels))
 bad_set("within its magic number", b"", idx(labels))
 bad_set("truncated", zipped[:len(zipped) - 12], idx(labels))
-bad_set("damaged", bytes(damaged), idx(labels))
+bad_set("damaged after 0 bytes (incorrect data check)", bytes(damaged), idx(labels))
 bad_set("goes on after the 6 items it announces", idx(images) + b"x", idx(labels))
 bad_set("begins with 00000d03", idx(images, kind=0x0d), idx(labels))
 bad_set("begins with 00000802", idx(images[0]), idx(labels))

@@ -198,7 +198,7 @@ static const geometry geometries[] = {
     {{3, 3}, {3, 3}, {1, 1}, {1, 2}, {0, 0}, 6, 7, 40},    /* 1 x 1 inside 5 x 5 */
     {{1, 1}, {3, 3}, {3, 3}, {2, 2}, {0, 0}, 10, 9, 40},   /* stride on layer 2, no padding */
     {{1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, 1, 1, 40},    /* fully connected: group of 64 */
-    {{1, 1}, {3, 3}, {3, 3}, {1, 1}, {1, 1}, 28, 28, 300}, /* several blocks and tiles */
+    {{1, 1}, {3, 3}, {3, 3}, {1, 1}, {1, 1}, 33, 35, 300}, /* several blocks and tiles */
     {{1, 1}, {3, 3}, {3, 3}, {1, 1}, {3, 3}, 2, 2, 17},    /* more padding than image */
 };
 
