@@ -111,7 +111,7 @@ static norma_status write_piece(const norma_result *file, const char *variable, 
 {
     hsize_t start[NORMA_MAX_DIMENSIONS] = {0};
     hsize_t count[NORMA_MAX_DIMENSIONS] = {0};
-    hsize_t n = p < s->n_pieces ? (hsize_t)s->n_elements : 0;
+    int64_t n = p < s->n_pieces ? s->n_elements : 0;
     int64_t first = 0; /* element of data */
     if (n > 0 && s->n > 0) {
         int64_t ranges = (s->count[s->axis] + s->step - 1) / s->step;
@@ -119,18 +119,19 @@ static norma_status write_piece(const norma_result *file, const char *variable, 
         int64_t at = p % ranges * s->step;
         int64_t length = s->count[s->axis] - at < s->step ? s->count[s->axis] - at : s->step;
         first = (outer * s->count[s->axis] + at) * s->inner;
-        n = (hsize_t)(length * s->inner);
+        n = length * s->inner;
         for (int i = s->n - 1; i >= 0; i--) {
             int64_t offset = i == s->axis ? at : 0;
             if (i < s->axis) {
                 offset = outer % s->count[i];
                 outer /= s->count[i];
             }
-            start[i] = (hsize_t)(s->start[i] + offset);
+            offset += s->start[i];
+            start[i] = (hsize_t)offset;
             count[i] = (hsize_t)(i < s->axis ? 1 : i == s->axis ? length : s->count[i]);
         }
     }
-    hid_t memory = H5Screate_simple(1, &n, NULL);
+    hid_t memory = H5Screate_simple(1, &(hsize_t){(hsize_t)n}, NULL);
     if (n == 0) {
         H5Sselect_none(memory);
         H5Sselect_none(s->space);
@@ -225,7 +226,8 @@ static norma_status keep_samples(norma_result *file, const char *variable, const
             element = s->n_elements - 1;
         memcpy(sample->values + k * size, (const char *)data + element * size, (size_t)size);
         for (int i = s->n - 1; i >= 0; i--) {
-            sample->index[k * s->n + i] = (hsize_t)(s->start[i] + element % s->count[i]);
+            int64_t at = s->start[i] + element % s->count[i];
+            sample->index[k * s->n + i] = (hsize_t)at;
             element /= s->count[i];
         }
     }

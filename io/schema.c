@@ -13,6 +13,9 @@
 
 enum { MOST_NAMES = 127 };
 
+/* At least by this deflate shrinks an array of one value. */
+enum { BARE_COMPRESSION = 100 };
+
 /* An array about to be created: a variable, or an axis. */
 typedef struct array {
     const char *group, *name, *units, *long_name;
@@ -23,6 +26,7 @@ typedef struct array {
     int64_t extents[NORMA_MAX_DIMENSIONS];
     int64_t bytes;
     bool unfilled;
+    bool bare; /* an axis without values: netCDF wants an array of its length all the same */
     hid_t group_id;
 } array;
 
@@ -87,6 +91,8 @@ static norma_status count_bytes(array *a)
     a->bytes = size;
     for (int i = 0; i < a->n; i++)
         a->bytes *= norma_index_ceil_divide(a->extents[i], chunk[i]) * chunk[i];
+    if (a->bare)
+        a->bytes /= BARE_COMPRESSION;
     return NORMA_OK;
 }
 
@@ -133,6 +139,8 @@ static norma_status create_dataset(const norma_result *file, const array *a, hid
     }
     if (chunked)
         H5Pset_chunk(creation, a->n, chunk);
+    if (chunked && a->bare)
+        H5Pset_deflate(creation, 1);
     hid_t space = a->n > 0 ? H5Screate_simple(a->n, extents, NULL) : H5Screate(H5S_SCALAR);
     *dataset =
         H5Dcreate2(a->group_id, a->name, a->file_type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
@@ -280,6 +288,7 @@ norma_status norma_schema_add_dimension(norma_result *file, const char *group,
                .type = type,
                .file_type = dimension->values ? norma_h5_file_type_local(type) : H5T_IEEE_F32BE,
                .names = dimension->names,
+               .bare = !dimension->values,
                .n = 1,
                .extents = {dimension->length}};
     norma_status status = create_array(file, &a, open_group(file, &a), &dataset);
@@ -300,7 +309,7 @@ norma_status norma_schema_add_variable(norma_result *file, const char *group,
                                        const norma_variable *variable)
 {
     hid_t dataset = H5I_INVALID_HID;
-    hid_t scales[NORMA_MAX_DIMENSIONS];
+    hid_t scales[NORMA_MAX_DIMENSIONS] = {H5I_INVALID_HID};
     array a = {.group = group,
                .group_id = H5I_INVALID_HID,
                .name = variable->name,

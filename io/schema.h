@@ -64,13 +64,13 @@ typedef struct norma_dimension {
 typedef struct norma_variable {
     const char *name;
     norma_type type;
+    bool written_whole; /* every element will be written before the file is closed: spares the pass
+                           that fills a large variable */
     const char *dimensions[NORMA_MAX_DIMENSIONS]; /* names of dimensions of the same group, ended
                                                      by NULL; none for a scalar */
     const char *units;                            /* "1" when dimensionless */
     const char *long_name;
-    norma_names names;  /* for NORMA_NAME */
-    bool written_whole; /* every element will be written before the file is closed: spares the pass
-                           that fills a large variable */
+    norma_names names; /* for NORMA_NAME */
 } norma_variable;
 
 /* Creates a group and the groups above it that do not exist ("/layers/000"). Collective; equal

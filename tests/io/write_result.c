@@ -55,29 +55,41 @@ static norma_status add_axes(norma_result *file, const arguments *a)
         &(norma_dimension){"feature", N_FEATURES, "1", "feature", NORMA_INT32, NULL, {0, NULL}});
 }
 
+static norma_status add(norma_result *file, const char *name, norma_type type, const char *units,
+                        norma_names names, const char *const axes[4])
+{
+    norma_variable variable = {
+        .name = name, .type = type, .units = units, .long_name = "what it is", .names = names};
+    for (int i = 0; i < 4; i++)
+        variable.dimensions[i] = axes[i];
+    return norma_schema_add_variable(file, "/", &variable);
+}
+
 static norma_status add_variables(norma_result *file, const arguments *a)
 {
     static const char *const solvers[] = {"lu", "krylov"};
     static const char *const answers[] = {"false", "true"};
-    const norma_variable variables[] = {
-        {"rmse", NORMA_FLOAT64, {"replica", "layer"}, "1", "root mean square error", {0, NULL}, 0},
-        {"seconds", NORMA_FLOAT32, {"replica", "layer"}, "s", "time of the solve", {0, NULL}, 0},
-        {"iterations", NORMA_INT32, {"replica", "layer"}, "1", "iterations", {0, NULL}, 0},
-        {"n_steps", NORMA_INT64, {"layer"}, "1", "steps", {0, NULL}, 0},
-        {"solver", NORMA_NAME, {"replica", "layer"}, "1", "solver", {2, solvers}, 0},
-        {"done", NORMA_NAME, {"replica"}, "1", "is the replica done", {2, answers}, 0},
-        {"accuracy", NORMA_FLOAT64, {NULL}, "1", "accuracy of the target", {0, NULL}, 0},
-        {"soft_rank",
-         NORMA_FLOAT64,
-         {"source_dist", "replica", "tau", "layer"},
-         "1",
-         "soft rank",
-         {0, NULL},
-         0},
-        {"large", NORMA_FLOAT64, {"index"}, "1", "many values", {0, NULL}, a->whole},
-    };
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++)
-        NORMA_TRY(norma_schema_add_variable(file, "/", &variables[i]));
+    static const char *const by_layer[4] = {"replica", "layer"};
+    static const char *const layers[4] = {"layer"};
+    static const char *const replicas[4] = {"replica"};
+    static const char *const scalar[4] = {NULL};
+    static const char *const swept[4] = {"source_dist", "replica", "tau", "layer"};
+    const norma_names none = {0, NULL};
+    NORMA_TRY(add(file, "rmse", NORMA_FLOAT64, "1", none, by_layer));
+    NORMA_TRY(add(file, "seconds", NORMA_FLOAT32, "s", none, by_layer));
+    NORMA_TRY(add(file, "iterations", NORMA_INT32, "1", none, by_layer));
+    NORMA_TRY(add(file, "n_steps", NORMA_INT64, "1", none, layers));
+    NORMA_TRY(add(file, "solver", NORMA_NAME, "1", (norma_names){2, solvers}, by_layer));
+    NORMA_TRY(add(file, "done", NORMA_NAME, "1", (norma_names){2, answers}, replicas));
+    NORMA_TRY(add(file, "accuracy", NORMA_FLOAT64, "1", none, scalar));
+    NORMA_TRY(add(file, "soft_rank", NORMA_FLOAT64, "1", none, swept));
+    NORMA_TRY(norma_schema_add_variable(file, "/",
+                                        &(norma_variable){.name = "large",
+                                                          .type = NORMA_FLOAT64,
+                                                          .written_whole = a->whole,
+                                                          .dimensions = {"index"},
+                                                          .units = "1",
+                                                          .long_name = "many values"}));
     return norma_schema_add_variable(file, "/layers/000",
                                      &(norma_variable){.name = "gamma1",
                                                        .type = NORMA_FLOAT64,
