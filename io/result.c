@@ -320,6 +320,11 @@ static norma_status flush(norma_result *file)
     return status;
 }
 
+norma_status norma_result_begin(norma_result *file)
+{
+    return flush(file);
+}
+
 norma_status norma_result_flush(norma_result *file)
 {
     norma_status status = flush(file);

@@ -5,6 +5,7 @@
  *
  *     create    refuse an existing FILE; write to FILE.part, status "running"
  *     (schema)  io/schema.h: everything that will be written
+ *     begin     all is laid out: from here on a killed run leaves a .part that opens
  *     write     each rank its own part
  *     flush     at each finished cell: what is there survives a kill
  *     close     status "complete" or "stopped", verified, synced, renamed to FILE
@@ -45,6 +46,9 @@ NORMA_MUST_USE norma_status norma_result_create(MPI_Comm world, const char *path
 NORMA_MUST_USE norma_status norma_result_check(MPI_Comm world, const char *path,
                                                const norma_result_options *options);
 
+/* Brings the layout to the disk, once it is complete and before the work begins. */
+NORMA_MUST_USE norma_status norma_result_begin(norma_result *file);
+
 /* Each rank writes its own hyperslab of a variable ("/rmse", "/layers/000/gamma1"): `count`
  * elements from `start` in every dimension, data row-major and dense, of the variable's type.
  * count NULL: one element; start NULL as well: the whole variable. A count of 0 writes nothing
@@ -84,8 +88,8 @@ NORMA_MUST_USE norma_status norma_result_set_double(norma_result *file, const ch
 /* The variable that viewers draw when they open the file (NeXus default, signal, axes). */
 NORMA_MUST_USE norma_status norma_result_set_default(norma_result *file, const char *variable);
 
-/* Brings everything written so far to the disk, then reads samples of it back and compares. From
- * here on a killed run leaves a .part that opens and holds it. Call at each finished cell. */
+/* Brings everything written so far to the disk, then reads samples of it back and compares: the
+ * .part of a killed or failing run holds it. Call at each finished cell. */
 NORMA_MUST_USE norma_status norma_result_flush(norma_result *file);
 
 /* Sets `finished` and `status`, flushes, closes, verifies, syncs and renames to FILE. Releases and

@@ -238,6 +238,9 @@ static void test_life(void **state)
     /* With force the old file stays until the new one is finished. */
     norma_test_ok_all(create(true, &file));
     norma_test_check_all(status_is_root(path, "complete"));
+    add_matrix(file);
+    norma_test_ok_all(norma_result_begin(file));
+    norma_test_check_all(status_is_root(part, "running"));
     norma_result_abandon(&file);
     norma_test_check_all(file == NULL && !exists(part) && status_is_root(path, "complete"));
     norma_test_ok_all(create(true, &file));

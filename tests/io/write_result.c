@@ -155,6 +155,8 @@ static norma_status write_file(const norma_runtime *runtime, const arguments *a,
     if (status == NORMA_OK)
         status = norma_result_set_default(file, "/rmse");
     if (status == NORMA_OK)
+        status = norma_result_begin(file);
+    if (status == NORMA_OK)
         status = write_small(file);
     if (status == NORMA_OK)
         status = write_large(file, runtime, a->n_values);
