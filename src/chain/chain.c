@@ -9,9 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Widths and batches up to this are computed with replicas in vector lanes. */
-#define LANES_MAX_SIZE 64
-
 /* Bytes of a panel of W: it stays in the second-level cache until it is multiplied. */
 #define PANEL_BYTES ((int64_t)1 << 18)
 
@@ -62,12 +59,12 @@ static norma_status check_request(const norma_chain *chain)
     return NORMA_OK;
 }
 
-static bool use_lanes(const norma_chain *chain)
+static bool use_kernels(const norma_chain *chain)
 {
     const norma_chain_spec *spec = &chain->spec;
     norma_distribution w = spec->weights;
-    return spec->law == NORMA_CHAIN_LAW_PATHWISE && spec->width <= LANES_MAX_SIZE &&
-           spec->batch <= LANES_MAX_SIZE && !wants_frame(chain) &&
+    return spec->law == NORMA_CHAIN_LAW_PATHWISE && spec->width <= NORMA_LANES_MAX_SIZE &&
+           spec->batch <= NORMA_LANES_MAX_SIZE && !wants_frame(chain) &&
            (w == NORMA_DISTRIBUTION_NORMAL || w == NORMA_DISTRIBUTION_UNIFORM ||
             w == NORMA_DISTRIBUTION_HE_NORMAL || w == NORMA_DISTRIBUTION_HE_UNIFORM ||
             w == NORMA_DISTRIBUTION_XAVIER || w == NORMA_DISTRIBUTION_UNIFORM_POSITIVE);
@@ -172,7 +169,8 @@ static norma_status make_reference(norma_chain *chain)
 }
 
 norma_status norma_chain_create(const norma_chain_spec *spec, const norma_chain_input *input,
-                                const norma_observable_request *request, norma_chain **out)
+                                const norma_observable_request *request, int64_t n_replicas,
+                                norma_chain **out)
 {
     norma_status status = NORMA_OK;
     norma_chain *chain = NULL;
@@ -183,7 +181,9 @@ norma_status norma_chain_create(const norma_chain_spec *spec, const norma_chain_
     NORMA_GOTO(status, norma_chain_spec_finish(&chain->spec));
     NORMA_GOTO(status, norma_chain_input_finish(&chain->input, spec->width, chain->spec.batch));
     NORMA_GOTO(status, check_request(chain));
-    chain->lanes = use_lanes(chain) ? NORMA_LANES : 1;
+    if (use_kernels(chain))
+        chain->kernels = n_replicas > 2 ? norma_lanes_get() : norma_lanes_get_solo();
+    chain->lanes = chain->kernels ? chain->kernels->lanes : 1;
     chain->scale_free = is_scale_free(&chain->spec);
     set_offsets(chain);
     NORMA_GOTO(status, alloc_all(chain));

@@ -3,8 +3,8 @@
 /*
  * The Markov chain H_0, H_1, .. of a batch of samples through random layers (src/chain/spec.h),
  * for a block of replicas that one core computes together: NORMA_LANES of them in vector lanes
- * where width and batch are at most 64, one otherwise. A replica's numbers depend on seed, cell and
- * its own index only, not on the block it is computed in.
+ * where width and batch are at most 64 and there are enough, one otherwise. A replica's numbers
+ * depend on seed, cell and its own index only, not on the block it is computed in.
  *
  * H is kept as h 2^e with one integer e a replica, so that inputs scaled by 1e150 and unnormalized
  * chains of any depth stay in range.
@@ -18,16 +18,17 @@
 typedef struct norma_chain norma_chain;
 
 /* Makes a chain and all its workspace; spec and input are copied after being finished (their
- * borrowed arrays must outlive the chain), the request is copied. Defaults of gram_distance: the
- * fixed point of src/theory/fixed_point.h for bn and bn-centered, H_0's own Gram matrix for
- * unnormalized linear chains. NORMA_CONFIG where an observable is not defined for the chain:
- * log_sigma_min and Lyapunov exponents of nonlinear chains, ln and rms, or a batch above the width;
- * gram_distance without a reference; cosine and gram_12 of a batch of 1. NORMA_LIMIT, NORMA_MEMORY.
- * Caller owns *out. */
+ * borrowed arrays must outlive the chain), the request is copied. n_replicas, the number to be
+ * computed in all, chooses between one replica at a time (1 or 2) and NORMA_LANES, with equal bits.
+ * Defaults of gram_distance: the fixed point of src/theory/fixed_point.h for bn and bn-centered,
+ * H_0's own Gram matrix for unnormalized linear chains. NORMA_CONFIG where an observable is not
+ * defined for the chain: log_sigma_min and Lyapunov exponents of nonlinear chains, ln and rms, or a
+ * batch above the width; gram_distance without a reference; cosine and gram_12 of a batch of 1.
+ * NORMA_LIMIT, NORMA_MEMORY. Caller owns *out. */
 NORMA_MUST_USE norma_status norma_chain_create(const norma_chain_spec *spec,
                                                const norma_chain_input *input,
                                                const norma_observable_request *request,
-                                               norma_chain **out);
+                                               int64_t n_replicas, norma_chain **out);
 
 /* Frees and nulls; NULL is allowed. */
 void norma_chain_destroy(norma_chain **chain);

@@ -25,11 +25,12 @@ struct norma_chain {
     norma_chain_spec spec;
     norma_chain_input input;
     norma_observable_request request;
-    int lanes;             /* 1 or NORMA_LANES */
-    int n_replicas;        /* lanes in use */
-    bool scale_free;       /* H may be held as h 2^e */
-    norma_chain_draw draw; /* draw.layer counts the layers done */
-    int64_t making;        /* the layer that messages name: 0 for the input */
+    const norma_lanes_kernels *kernels; /* of small matrices; NULL: BLAS and LAPACK */
+    int lanes;                          /* 1 or NORMA_LANES */
+    int n_replicas;                     /* lanes in use */
+    bool scale_free;                    /* H may be held as h 2^e */
+    norma_chain_draw draw;              /* draw.layer counts the layers done */
+    int64_t making;                     /* the layer that messages name: 0 for the input */
     int64_t offset[NORMA_N_OBSERVABLES + 1];
     int64_t exponent[NORMA_LANES];
     double *h, *z;        /* [d][N][lanes] */

@@ -1,26 +1,33 @@
 #ifndef NORMA_CHAIN_LANES_H
 #define NORMA_CHAIN_LANES_H
 /*
- * Internal to src/chain and its tests: small matrices of NORMA_LANES replicas at once, one replica
- * a vector lane. A matrix is [rows][columns][NORMA_LANES]; strides below count matrix elements,
- * that is units of NORMA_LANES doubles. Each lane is computed by the same operations in the same
- * order (with fused multiply-add), so its bits depend neither on the other lanes nor on the
- * instruction set (src/base/cpu.h).
+ * Internal to src/chain and its tests: kernels for small matrices, in two sets.
+ *
+ * Lanes: NORMA_LANES replicas at once, one replica a vector lane; a matrix is
+ * [rows][columns][NORMA_LANES]. Solo: one replica, [rows][columns], vectors along columns. Strides
+ * below count matrix elements, that is units of `lanes` doubles. Every element is computed by the
+ * same operations in the same order (with fused multiply-add) in both sets and for every
+ * instruction set (src/base/cpu.h), so a replica's bits depend neither on them nor on the other
+ * lanes.
  */
 #include <stdint.h>
 
 #define NORMA_LANES 8
 
+/* Most columns and rows of a matrix. */
+#define NORMA_LANES_MAX_SIZE 64
+
 /* One number a lane, aligned as the kernels want every array of theirs. */
 typedef double norma_lanes_values[NORMA_LANES] __attribute__((aligned(64)));
 
-/* A matrix operand: element (i, j) is at data + NORMA_LANES * (i * row + j * column). */
+/* A matrix operand: element (i, j) is at data + lanes * (i * row + j * column). */
 typedef struct norma_lanes_operand {
     const double *data;
     int64_t row, column;
 } norma_lanes_operand;
 
 typedef struct norma_lanes_kernels {
+    int lanes; /* NORMA_LANES or 1 */
     /* c[m][n] = add + alpha * a b, a m x k, b k x n; `add` [m][n] or NULL for none. With `lower`
      * only elements with j <= i are sure to be set. c must not overlap the operands. */
     void (*product)(int64_t m, int64_t n, int64_t k, norma_lanes_operand a, norma_lanes_operand b,
@@ -39,7 +46,7 @@ typedef struct norma_lanes_kernels {
     void (*dot)(int64_t count, const double *x, const double *y, double *out);
     /* x[count] = factor * x, factor per lane. */
     void (*scale)(int64_t count, const double *factor, double *x);
-    /* Tridiagonal form of the symmetric k[m][m] (lower triangle read, destroyed): diagonal[m],
+    /* Tridiagonal form of the symmetric k[m][m] (both triangles given, destroyed): diagonal[m],
      * off[m - 1]. work[4][m]. */
     void (*tridiagonalize)(int64_t m, double *k, double *diagonal, double *off, double *work);
     /* count[1] = number of eigenvalues >= threshold[1] of the tridiagonal matrix (Sturm). */
@@ -47,13 +54,14 @@ typedef struct norma_lanes_kernels {
                         const double *threshold, double *count);
 } norma_lanes_kernels;
 
-/* The kernels of the instruction set in use. */
+/* The kernels of the instruction set in use, lanes or solo. */
 const norma_lanes_kernels *norma_lanes_get(void);
+const norma_lanes_kernels *norma_lanes_get_solo(void);
 
-extern const norma_lanes_kernels norma_lanes_kernels_scalar;
+extern const norma_lanes_kernels norma_lanes_kernels_scalar, norma_solo_kernels_scalar;
 #ifdef NORMA_X86_KERNELS
-extern const norma_lanes_kernels norma_lanes_kernels_avx2;
-extern const norma_lanes_kernels norma_lanes_kernels_avx512;
+extern const norma_lanes_kernels norma_lanes_kernels_avx2, norma_solo_kernels_avx2;
+extern const norma_lanes_kernels norma_lanes_kernels_avx512, norma_solo_kernels_avx512;
 #endif
 
 #endif

@@ -1,5 +1,6 @@
 /* AVX2 and FMA: two vectors of four replicas. */
 #include <immintrin.h>
+#include <stdint.h>
 
 #define LANES_WIDTH 4
 #define LANES_BLOCK 3
@@ -77,6 +78,26 @@ static inline vec v_away_from_zero(vec a, vec tiny)
     return _mm256_blendv_pd(tiny, a, _mm256_cmp_pd(size, tiny, _CMP_GE_OQ));
 }
 
+static inline __m256i v_part(int64_t count)
+{
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
+}
+
+static inline vec v_load_part(const double *x, int64_t count)
+{
+    return count == LANES_WIDTH ? _mm256_loadu_pd(x) : _mm256_maskload_pd(x, v_part(count));
+}
+
+static inline void v_store_part(double *x, int64_t count, vec a)
+{
+    if (count == LANES_WIDTH)
+        _mm256_storeu_pd(x, a);
+    else
+        _mm256_maskstore_pd(x, v_part(count), a);
+}
+
 #include "src/chain/lanes_loops.h"
+#include "src/chain/solo_loops.h"
 
 const norma_lanes_kernels norma_lanes_kernels_avx2 = LANES_TABLE;
+const norma_lanes_kernels norma_solo_kernels_avx2 = SOLO_TABLE;

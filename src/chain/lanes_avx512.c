@@ -1,5 +1,6 @@
 /* AVX-512 F and DQ: one vector of eight replicas. */
 #include <immintrin.h>
+#include <stdint.h>
 
 #define LANES_WIDTH 8
 #define LANES_BLOCK 4
@@ -77,6 +78,18 @@ static inline vec v_away_from_zero(vec a, vec tiny)
     return _mm512_mask_mov_pd(tiny, _mm512_cmp_pd_mask(_mm512_abs_pd(a), tiny, _CMP_GE_OQ), a);
 }
 
+static inline vec v_load_part(const double *x, int64_t count)
+{
+    return _mm512_maskz_loadu_pd((__mmask8)((1U << count) - 1), x);
+}
+
+static inline void v_store_part(double *x, int64_t count, vec a)
+{
+    _mm512_mask_storeu_pd(x, (__mmask8)((1U << count) - 1), a);
+}
+
 #include "src/chain/lanes_loops.h"
+#include "src/chain/solo_loops.h"
 
 const norma_lanes_kernels norma_lanes_kernels_avx512 = LANES_TABLE;
+const norma_lanes_kernels norma_solo_kernels_avx512 = SOLO_TABLE;

@@ -219,6 +219,12 @@ LANES_INLINE vec lanes_reflector(int64_t m, int64_t step, const double *k, doubl
     return opposite;
 }
 
+/* Element (i, j) less v_i w_j + w_i v_j, with bits that do not change when i and j do. */
+LANES_INLINE vec lanes_changed(vec x, vec vi, vec wi, vec vj, vec wj)
+{
+    return v_sub(x, v_add(v_mul(vi, wj), v_mul(wi, vj)));
+}
+
 /* Takes the last step's update (v, w) off the trailing block from row and column `begin` on, and
  * multiplies the block by `next` on the way: p = block next. */
 LANES_INLINE void lanes_update(int64_t m, int64_t begin, double *k, const double *v,
@@ -230,12 +236,12 @@ LANES_INLINE void lanes_update(int64_t m, int64_t begin, double *k, const double
         vec ni = v_load(next + NORMA_LANES * i), sum = v_set(0);
         for (int64_t j = begin; j < i; j++) {
             int64_t at = NORMA_LANES * j;
-            vec x = v_fnma(vi, v_load(w + at), v_fnma(wi, v_load(v + at), v_load(row + at)));
+            vec x = lanes_changed(v_load(row + at), vi, wi, v_load(v + at), v_load(w + at));
             v_store(row + at, x);
             sum = v_fma(x, v_load(next + at), sum);
             v_store(p + at, v_fma(x, ni, v_load(p + at)));
         }
-        vec x = v_fnma(vi, wi, v_fnma(wi, vi, v_load(row + NORMA_LANES * i)));
+        vec x = lanes_changed(v_load(row + NORMA_LANES * i), vi, wi, vi, wi);
         v_store(row + NORMA_LANES * i, x);
         v_store(p + NORMA_LANES * i, v_fma(x, ni, sum));
     }
@@ -264,8 +270,8 @@ LANES_INLINE void lanes_update_column(int64_t m, int64_t step, double *k, const 
     vec vs = v_load(v + NORMA_LANES * step), ws = v_load(w + NORMA_LANES * step);
     for (int64_t i = step; i < m; i++) {
         double *x = k + NORMA_LANES * (i * m + step);
-        v_store(x, v_fnma(v_load(v + NORMA_LANES * i), ws,
-                          v_fnma(v_load(w + NORMA_LANES * i), vs, v_load(x))));
+        v_store(x, lanes_changed(v_load(x), v_load(v + NORMA_LANES * i),
+                                 v_load(w + NORMA_LANES * i), vs, ws));
     }
 }
 
@@ -324,8 +330,8 @@ static void lanes_count_above(int64_t m, const double *diagonal, const double *o
 
 #define LANES_TABLE                                                                                \
     {                                                                                              \
-        lanes_product, lanes_row_sums, lanes_row_apply, lanes_column_sums, lanes_column_apply,     \
-            lanes_dot, lanes_scale, lanes_tridiagonalize, lanes_count_above                        \
+        NORMA_LANES, lanes_product, lanes_row_sums, lanes_row_apply, lanes_column_sums,            \
+            lanes_column_apply, lanes_dot, lanes_scale, lanes_tridiagonalize, lanes_count_above    \
     }
 
 #endif

@@ -1,5 +1,6 @@
 /* Portable kernels, and the reference for the others. */
 #include <math.h>
+#include <stdint.h>
 
 #define LANES_WIDTH 1
 #define LANES_BLOCK 4
@@ -78,6 +79,21 @@ static inline vec v_away_from_zero(vec a, vec tiny)
     return fabs(a) >= tiny ? a : tiny;
 }
 
+/* The first `count` elements, 1 to LANES_WIDTH, at any address; the others are 0. */
+static inline vec v_load_part(const double *x, int64_t count)
+{
+    (void)count;
+    return *x;
+}
+
+static inline void v_store_part(double *x, int64_t count, vec a)
+{
+    (void)count;
+    *x = a;
+}
+
 #include "src/chain/lanes_loops.h"
+#include "src/chain/solo_loops.h"
 
 const norma_lanes_kernels norma_lanes_kernels_scalar = LANES_TABLE;
+const norma_lanes_kernels norma_solo_kernels_scalar = SOLO_TABLE;

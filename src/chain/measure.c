@@ -85,8 +85,8 @@ static void measure_columns(norma_chain *chain, norma_observable_set set, double
     const int64_t lanes = chain->lanes, count = chain->spec.width * chain->spec.batch;
     norma_lanes_values square;
     if (set & BIT(LOG_NORM)) {
-        if (lanes > 1)
-            norma_lanes_get()->dot(count, chain->h, chain->h, square);
+        if (chain->kernels)
+            chain->kernels->dot(count, chain->h, chain->h, square);
         else
             square[0] = cblas_ddot((int)count, chain->h, 1, chain->h, 1);
         for (int lane = 0; lane < chain->n_replicas; lane++)

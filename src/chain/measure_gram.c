@@ -15,25 +15,29 @@
 /* Columns of DSYTRF's panels: at these sizes small ones leave more to matrix products. */
 #define LDL_BLOCK 16
 
-/* Copies the lower triangle of k[m][m][lanes] to the upper one. */
+/* Copies the lower triangle of k[m][m][lanes] to the upper one, by tiles that stay in the cache. */
 static void mirror(int64_t m, int64_t lanes, double *k)
 {
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < i; j++)
-            memcpy(k + (j * m + i) * lanes, k + (i * m + j) * lanes, (size_t)lanes * sizeof *k);
+    const int64_t tile = 8;
+    for (int64_t ib = 0; ib < m; ib += tile)
+        for (int64_t jb = 0; jb <= ib; jb += tile)
+            for (int64_t i = ib; i < m && i < ib + tile; i++)
+                for (int64_t j = jb; j < i && j < jb + tile; j++)
+                    for (int64_t l = 0; l < lanes; l++)
+                        k[(j * m + i) * lanes + l] = k[(i * m + j) * lanes + l];
 }
 
 /* out = H H^T (d x d) or H^T H (N x N), both triangles. */
 static void make_gram(const norma_chain *chain, bool of_samples, double *out)
 {
     const int64_t d = chain->spec.width, n = chain->spec.batch, m = of_samples ? n : d;
-    if (chain->lanes == 1) {
+    if (!chain->kernels) {
         cblas_dsyrk(CblasRowMajor, CblasLower, of_samples ? CblasTrans : CblasNoTrans, (int)m,
                     (int)(of_samples ? d : n), 1, chain->h, (int)n, 0, out, (int)m);
     } else {
         const norma_lanes_operand h = {chain->h, n, 1}, transposed = {chain->h, 1, n};
-        norma_lanes_get()->product(m, m, of_samples ? d : n, of_samples ? transposed : h,
-                                   of_samples ? h : transposed, 1, NULL, out, 1);
+        chain->kernels->product(m, m, of_samples ? d : n, of_samples ? transposed : h,
+                                of_samples ? h : transposed, 1, NULL, out, 1);
     }
     mirror(m, chain->lanes, out);
 }
@@ -41,8 +45,8 @@ static void make_gram(const norma_chain *chain, bool of_samples, double *out)
 static void dot(const norma_chain *chain, int64_t count, const double *x, const double *y,
                 double *out)
 {
-    if (chain->lanes > 1)
-        norma_lanes_get()->dot(count, x, y, out);
+    if (chain->kernels)
+        chain->kernels->dot(count, x, y, out);
     else
         out[0] = cblas_ddot((int)count, x, 1, y, 1);
 }
@@ -68,12 +72,12 @@ static void symmetric_dot(const norma_chain *chain, int64_t m, const double *x, 
 static void trace_cube(norma_chain *chain, int64_t m, const double *k, double *out)
 {
     double *square = chain->scratch.square;
-    if (chain->lanes == 1) {
+    if (!chain->kernels) {
         cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, (int)m, (int)m, 1, k, (int)m, 0,
                     square, (int)m);
     } else {
         const norma_lanes_operand a = {k, m, 1};
-        norma_lanes_get()->product(m, m, m, a, a, 1, NULL, square, 1);
+        chain->kernels->product(m, m, m, a, a, 1, NULL, square, 1);
     }
     symmetric_dot(chain, m, k, square, out);
 }
@@ -85,12 +89,12 @@ static void sum_diagonal_squares(norma_chain *chain, bool of_samples, const doub
     const int64_t d = chain->spec.width, n = chain->spec.batch, lanes = chain->lanes;
     double *t = chain->scratch.square;
     norma_lanes_values row;
-    if (of_samples && lanes == 1) {
+    if (of_samples && !chain->kernels) {
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)d, (int)n, (int)n, 1, chain->h,
                     (int)n, k, (int)n, 0, t, (int)n);
     } else if (of_samples) {
         const norma_lanes_operand a = {chain->h, n, 1}, b = {k, n, 1};
-        norma_lanes_get()->product(d, n, n, a, b, 1, NULL, t, 0);
+        chain->kernels->product(d, n, n, a, b, 1, NULL, t, 0);
     }
     for (int64_t l = 0; l < lanes; l++)
         out[l] = 0;
@@ -138,8 +142,8 @@ static norma_status tridiagonalize(norma_chain *chain, int64_t m, double *k)
 {
     norma_chain_scratch *s = &chain->scratch;
     int n = (int)m, info = 0, lwork = (int)(s->n_work - m);
-    if (chain->lanes > 1) {
-        norma_lanes_get()->tridiagonalize(m, k, s->diagonal, s->off, s->work);
+    if (chain->kernels) {
+        chain->kernels->tridiagonalize(m, k, s->diagonal, s->off, s->work);
         return NORMA_OK;
     }
     dsytrd_("U", &n, k, &n, s->diagonal, s->off, s->work, s->work + m, &lwork, &info);
@@ -163,7 +167,7 @@ static double count_plain(int64_t m, const double *diagonal, const double *off, 
 static norma_status measure_soft_rank(norma_chain *chain, int64_t m, double *k, double *values)
 {
     const int64_t lanes = chain->lanes;
-    const bool factors = lanes == 1 && chain->request.n_tau <= MAX_FACTORIZATIONS;
+    const bool factors = !chain->kernels && chain->request.n_tau <= MAX_FACTORIZATIONS;
     double *out = values + chain->offset[NORMA_OBSERVABLE_SOFT_RANK] * lanes;
     if (!factors)
         NORMA_TRY(tridiagonalize(chain, m, k));
@@ -176,9 +180,9 @@ static norma_status measure_soft_rank(norma_chain *chain, int64_t m, double *k, 
                 norma_chain_scaled(tau * (double)chain->spec.batch, -2 * chain->exponent[l]);
         if (factors && isfinite(threshold[0]))
             NORMA_TRY(count_by_factors(chain, m, k, threshold[0], &count[0]));
-        else if (lanes > 1)
-            norma_lanes_get()->count_above(m, chain->scratch.diagonal, chain->scratch.off,
-                                           threshold, count);
+        else if (chain->kernels)
+            chain->kernels->count_above(m, chain->scratch.diagonal, chain->scratch.off, threshold,
+                                        count);
         else
             count[0] = count_plain(m, chain->scratch.diagonal, chain->scratch.off, threshold[0]);
         for (int lane = 0; lane < chain->n_replicas; lane++)

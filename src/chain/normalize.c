@@ -153,17 +153,17 @@ static norma_status make_factors(norma_chain *chain, double target)
 static norma_status apply_norm(norma_chain *chain, double extra)
 {
     const norma_chain_spec *spec = &chain->spec;
-    const norma_lanes_kernels *kernels = norma_lanes_get();
+    const norma_lanes_kernels *kernels = chain->kernels;
     const bool rows = is_row_norm(spec->norm), centered = is_centered(spec->norm);
     const int64_t d = spec->width, n = spec->batch;
     const double target = extra * (spec->unit_norm ? 1 : sqrt((double)(rows ? n : d)));
     double *z = chain->z, *mean = chain->mean, *square = chain->square, *raw = chain->raw;
-    if (chain->lanes > 1)
+    if (chain->kernels)
         (rows ? kernels->row_sums : kernels->column_sums)(d, n, z, centered, mean, square, raw);
     else
         (rows ? row_sums : column_sums)(d, n, z, centered, mean, square, raw);
     NORMA_TRY(make_factors(chain, target));
-    if (chain->lanes > 1)
+    if (chain->kernels)
         (rows ? kernels->row_apply : kernels->column_apply)(d, n, z, centered ? mean : NULL,
                                                             chain->factor);
     else
@@ -214,8 +214,8 @@ norma_status norma_chain_rescale(norma_chain *chain, double *z)
     const int64_t count = chain->spec.width * chain->spec.batch;
     norma_lanes_values square, factor;
     bool any = false;
-    if (chain->lanes > 1)
-        norma_lanes_get()->dot(count, z, z, square);
+    if (chain->kernels)
+        chain->kernels->dot(count, z, z, square);
     else
         square[0] = cblas_ddot((int)count, z, 1, z, 1);
     for (int lane = 0; lane < chain->lanes; lane++) {
@@ -232,8 +232,8 @@ norma_status norma_chain_rescale(norma_chain *chain, double *z)
             any = true;
         }
     }
-    if (any && chain->lanes > 1)
-        norma_lanes_get()->scale(count, factor, z);
+    if (any && chain->kernels)
+        chain->kernels->scale(count, factor, z);
     else if (any)
         cblas_dscal((int)count, factor[0], z, 1);
     return NORMA_OK;

@@ -28,19 +28,21 @@ static void multiply_panels(norma_chain *chain, double alpha, double beta)
     }
 }
 
-/* The same for all lanes; the skip connection is added on the way. */
-static void multiply_lanes(norma_chain *chain, double alpha)
+/* The same for small matrices; the skip connection is added on the way. */
+static void multiply_small(norma_chain *chain, double alpha)
 {
     const norma_chain_spec *spec = &chain->spec;
     const int64_t d = spec->width, n = spec->batch;
-    const norma_lanes_kernels *kernels = norma_lanes_get();
     const norma_lanes_operand a = {chain->panel, d, 1}, b = {chain->h, n, 1};
     const double *skip = isinf(spec->residual) ? NULL : chain->h;
     for (int64_t first = 0; first < d; first += chain->panel_rows) {
         int64_t rows = d - first < chain->panel_rows ? d - first : chain->panel_rows;
-        int64_t at = first * n * NORMA_LANES;
-        norma_chain_weights_lanes(spec, &chain->draw, first, rows, chain->panel);
-        kernels->product(rows, n, d, a, b, alpha, skip ? skip + at : NULL, chain->z + at, 0);
+        int64_t at = first * n * chain->lanes;
+        if (chain->lanes > 1)
+            norma_chain_weights_lanes(spec, &chain->draw, first, rows, chain->panel);
+        else
+            norma_chain_weights_rows(spec, &chain->draw, first, rows, chain->panel, NULL);
+        chain->kernels->product(rows, n, d, a, b, alpha, skip ? skip + at : NULL, chain->z + at, 0);
     }
 }
 
@@ -170,8 +172,8 @@ norma_status norma_chain_product(norma_chain *chain)
     const bool skip = !isinf(spec->residual);
     const double alpha = norma_chain_weights_factor(spec) * (skip ? spec->residual : 1);
     const double beta = skip ? 1 : 0;
-    if (chain->lanes > 1) {
-        multiply_lanes(chain, alpha);
+    if (chain->kernels) {
+        multiply_small(chain, alpha);
         return NORMA_OK;
     }
     if (skip) {

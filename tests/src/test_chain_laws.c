@@ -21,11 +21,12 @@
 void dsyev_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w,
             double *work, const int *lwork, int *info);
 
-static norma_chain *make(const norma_chain_spec *spec, norma_observable_request *request)
+static norma_chain *make(const norma_chain_spec *spec, norma_observable_request *request,
+                         int64_t n_replicas)
 {
     norma_chain_input input = {.kind = NORMA_CHAIN_INPUT_GAUSSIAN, .epsilon = NAN};
     norma_chain *chain = NULL;
-    norma_test_ok(norma_chain_create(spec, &input, request, &chain));
+    norma_test_ok(norma_chain_create(spec, &input, request, n_replicas, &chain));
     return chain;
 }
 
@@ -53,7 +54,7 @@ static void eigenvalues(const double *h, int d, int n, double *m, double *out)
     assert_int_equal(info, 0);
 }
 
-static void check_counts(int d, int n, int n_tau, int n_layers)
+static void check_counts(int d, int n, int n_tau, int n_layers, int n_replicas)
 {
     norma_chain_spec spec;
     norma_chain_spec_init(NORMA_CHAIN_RANK20, d, n, &spec);
@@ -61,7 +62,7 @@ static void check_counts(int d, int n, int n_tau, int n_layers)
     request.n_tau = n_tau;
     for (int t = 0; t < n_tau; t++)
         request.tau[t] = 0.5 * (t + 1) * (t % 2 ? 0.2 : 1);
-    norma_chain *chain = make(&spec, &request);
+    norma_chain *chain = make(&spec, &request, n_replicas);
     int lanes = norma_chain_n_lanes(chain);
     double *h = NULL, *m = NULL, *w = NULL, *counts = NULL;
     norma_test_ok(NORMA_ALLOC(h, (int64_t)d * n));
@@ -98,15 +99,17 @@ static void check_counts(int d, int n, int n_tau, int n_layers)
 static void test_inertia_counts_eigenvalues(void **state)
 {
     (void)state;
-    check_counts(1, 1, 2, 20);
-    check_counts(2, 2, 3, 100);
-    check_counts(3, 5, 3, 300);
-    check_counts(8, 8, 4, 1000);
-    check_counts(12, 7, 3, 300);
-    check_counts(24, 24, 4, 60);
-    check_counts(80, 70, 1, 60); /* LDL^T */
-    check_counts(66, 80, 5, 60); /* tridiagonal */
-    check_counts(40, 9, 2, 200); /* exact law, Gram matrix of the samples */
+    check_counts(1, 1, 2, 20, 8);
+    check_counts(2, 2, 3, 100, 8);
+    check_counts(3, 5, 3, 300, 8);
+    check_counts(8, 8, 4, 1000, 8);
+    check_counts(12, 7, 3, 300, 8);
+    check_counts(24, 24, 4, 60, 8);
+    check_counts(24, 21, 4, 200, 1);
+    check_counts(8, 8, 2, 500, 1);
+    check_counts(80, 70, 1, 60, 8); /* LDL^T */
+    check_counts(66, 80, 5, 60, 8); /* tridiagonal */
+    check_counts(40, 9, 2, 200, 8); /* exact law, Gram matrix of the samples */
 }
 
 /* Values of one observable after `layers` layers, one a replica. */
@@ -114,7 +117,7 @@ static void sample(const norma_chain_spec *spec, norma_observable observable, in
                    double *out)
 {
     norma_observable_request request = asking(NORMA_OBSERVABLE_BIT(observable));
-    norma_chain *chain = make(spec, &request);
+    norma_chain *chain = make(spec, &request, count);
     double values[16];
     int lanes = norma_chain_n_lanes(chain);
     for (int first = 0; first < count; first += lanes) {
@@ -187,7 +190,7 @@ static void check_closed_form(norma_chain_preset preset, int64_t d, int64_t n, i
     norma_chain_spec spec;
     norma_chain_spec_init(preset, d, n, &spec);
     norma_observable_request request = asking(BIT(ORTHOGONALITY_GAP) | BIT(GRAM_12));
-    norma_chain *chain = make(&spec, &request);
+    norma_chain *chain = make(&spec, &request, 1);
     const bool centered = preset == NORMA_CHAIN_THESIS3;
     double value[16], *gap2 = NULL, *gram = NULL;
     static norma_ergodic ergodic;
@@ -244,7 +247,7 @@ static void check_lyapunov(norma_chain_preset preset, int64_t d, int64_t n, norm
         spec.residual = residual;
     norma_observable_request request = asking(BIT(LOG_NORM) | BIT(LOG_SIGMA_MIN) | BIT(COSINE));
     request.lyapunov = true;
-    norma_chain *chain = make(&spec, &request);
+    norma_chain *chain = make(&spec, &request, 1);
     double found[16], value[16];
     norma_test_ok(norma_chain_start(chain, 41, 0, 0, 1));
     for (int l = 0; l < LAYERS; l++)
@@ -285,7 +288,7 @@ static void test_isometry_gap_never_increases(void **state)
     norma_chain_spec spec;
     norma_chain_spec_init(NORMA_CHAIN_THESIS6, 8, 8, &spec);
     norma_observable_request request = asking(BIT(ISOMETRY_GAP) | BIT(ROW_BIAS));
-    norma_chain *chain = make(&spec, &request);
+    norma_chain *chain = make(&spec, &request, 1);
     double value[2];
     for (int replica = 0; replica < 200; replica++) {
         norma_test_ok(norma_chain_start(chain, 51, 0, replica, 1));

@@ -1,0 +1,261 @@
+/* The loops of src/chain/lanes.h for one replica, included after lanes_loops.h by one file per
+ * instruction set. Vectors run along columns here; each element is computed by the same operations
+ * in the same order as a lane of lanes_loops.h, so the bits are those of any lane. */
+#ifndef NORMA_CHAIN_SOLO_LOOPS_H
+#define NORMA_CHAIN_SOLO_LOOPS_H
+
+#include "src/chain/lanes.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#define SOLO_ROWS 4
+#define SOLO_COLUMNS (2 * LANES_WIDTH)
+
+LANES_INLINE int64_t solo_part(int64_t left)
+{
+    return left < LANES_WIDTH ? left : LANES_WIDTH;
+}
+
+/* Columns `first` on of operand b as packed[k][SOLO_COLUMNS], zeros beyond its n columns. */
+LANES_INLINE void solo_pack(int64_t n, int64_t k, norma_lanes_operand b, int64_t first,
+                            double *packed)
+{
+    int64_t width = n - first < SOLO_COLUMNS ? n - first : SOLO_COLUMNS;
+    for (int64_t q = 0; q < k; q++) {
+        const double *from = b.data + q * b.row + first * b.column;
+        for (int64_t j = 0; j < SOLO_COLUMNS; j++)
+            packed[q * SOLO_COLUMNS + j] = j < width ? from[j * b.column] : 0;
+    }
+}
+
+/* mr rows of the product, the packed columns; left counts the columns to store. */
+LANES_INLINE void solo_block(int mr, int64_t k, const double *a, int64_t a_row, int64_t a_column,
+                             const double *packed, double alpha, const double *add, double *c,
+                             int64_t n, int64_t left)
+{
+    vec sum[SOLO_ROWS][2];
+#pragma GCC unroll 4
+    for (int i = 0; i < mr; i++)
+        sum[i][0] = sum[i][1] = v_set(0);
+    for (int64_t q = 0; q < k; q++) {
+        vec b0 = v_load(packed), b1 = v_load(packed + LANES_WIDTH);
+#pragma GCC unroll 4
+        for (int i = 0; i < mr; i++) {
+            vec x = v_set(a[i * a_row]);
+            sum[i][0] = v_fma(x, b0, sum[i][0]);
+            sum[i][1] = v_fma(x, b1, sum[i][1]);
+        }
+        packed += SOLO_COLUMNS;
+        a += a_column;
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < mr; i++)
+#pragma GCC unroll 2
+        for (int h = 0; h < 2; h++) {
+            int64_t at = i * n + h * LANES_WIDTH, part = left - h * LANES_WIDTH;
+            if (part <= 0)
+                break;
+            part = solo_part(part);
+            v_store_part(c + at, part,
+                         add ? v_fma(v_set(alpha), sum[i][h], v_load_part(add + at, part))
+                             : v_mul(v_set(alpha), sum[i][h]));
+        }
+}
+
+static void solo_product(int64_t m, int64_t n, int64_t k, norma_lanes_operand a,
+                         norma_lanes_operand b, double alpha, const double *add, double *c,
+                         int lower)
+{
+    double packed[NORMA_LANES_MAX_SIZE * SOLO_COLUMNS] __attribute__((aligned(64)));
+    for (int64_t j = 0; j < n; j += SOLO_COLUMNS) {
+        solo_pack(n, k, b, j, packed);
+        int64_t i = lower ? j / SOLO_ROWS * SOLO_ROWS : 0;
+        for (; i + SOLO_ROWS <= m; i += SOLO_ROWS)
+            solo_block(SOLO_ROWS, k, a.data + i * a.row, a.row, a.column, packed, alpha,
+                       add ? add + i * n + j : NULL, c + i * n + j, n, n - j);
+        for (; i < m; i++)
+            solo_block(1, k, a.data + i * a.row, a.row, a.column, packed, alpha,
+                       add ? add + i * n + j : NULL, c + i * n + j, n, n - j);
+    }
+}
+
+static void solo_row_sums(int64_t d, int64_t n, const double *z, int centered, double *mean,
+                          double *square, double *raw)
+{
+    enum { ROWS = 8 }; /* independent sums in flight */
+    for (int64_t i = 0; i < d; i += ROWS) {
+        int64_t rows = d - i < ROWS ? d - i : ROWS;
+        double sum[ROWS] = {0}, all[ROWS] = {0}, deviations[ROWS] = {0};
+        for (int64_t j = 0; j < n; j++)
+            for (int64_t r = 0; r < rows; r++) {
+                double x = z[(i + r) * n + j];
+                sum[r] += x;
+                all[r] = fma(x, x, all[r]);
+            }
+        for (int64_t r = 0; r < rows; r++) {
+            mean[i + r] = centered ? sum[r] / (double)n : 0;
+            raw[i + r] = square[i + r] = all[r];
+        }
+        for (int64_t j = 0; centered && j < n; j++)
+            for (int64_t r = 0; r < rows; r++) {
+                double x = z[(i + r) * n + j] - mean[i + r];
+                deviations[r] = fma(x, x, deviations[r]);
+            }
+        for (int64_t r = 0; centered && r < rows; r++)
+            square[i + r] = deviations[r];
+    }
+}
+
+static void solo_column_sums(int64_t d, int64_t n, const double *z, int centered, double *mean,
+                             double *square, double *raw)
+{
+    for (int64_t j = 0; j < n; j += LANES_WIDTH) {
+        int64_t part = solo_part(n - j);
+        vec sum = v_set(0), all = v_set(0), deviations = v_set(0);
+        for (int64_t i = 0; i < d; i++) {
+            vec x = v_load_part(z + i * n + j, part);
+            sum = v_add(sum, x);
+            all = v_fma(x, x, all);
+        }
+        vec m = centered ? v_div(sum, v_set((double)d)) : v_set(0);
+        for (int64_t i = 0; centered && i < d; i++) {
+            vec x = v_sub(v_load_part(z + i * n + j, part), m);
+            deviations = v_fma(x, x, deviations);
+        }
+        v_store_part(mean + j, part, m);
+        v_store_part(square + j, part, centered ? deviations : all);
+        v_store_part(raw + j, part, all);
+    }
+}
+
+static void solo_row_apply(int64_t d, int64_t n, double *z, const double *mean,
+                           const double *factor)
+{
+    for (int64_t i = 0; i < d; i++) {
+        vec f = v_set(factor[i]), m = v_set(mean ? mean[i] : 0);
+        for (int64_t j = 0; j < n; j += LANES_WIDTH) {
+            double *x = z + i * n + j;
+            int64_t part = solo_part(n - j);
+            v_store_part(x, part, v_mul(f, v_sub(v_load_part(x, part), m)));
+        }
+    }
+}
+
+static void solo_column_apply(int64_t d, int64_t n, double *z, const double *mean,
+                              const double *factor)
+{
+    for (int64_t i = 0; i < d; i++)
+        for (int64_t j = 0; j < n; j += LANES_WIDTH) {
+            double *x = z + i * n + j;
+            int64_t part = solo_part(n - j);
+            vec m = mean ? v_load_part(mean + j, part) : v_set(0);
+            v_store_part(x, part,
+                         v_mul(v_load_part(factor + j, part), v_sub(v_load_part(x, part), m)));
+        }
+}
+
+static void solo_dot(int64_t count, const double *x, const double *y, double *out)
+{
+    double sum[4] = {0};
+    int64_t i = 0;
+    for (; i + 4 <= count; i += 4)
+        for (int q = 0; q < 4; q++)
+            sum[q] = fma(x[i + q], y[i + q], sum[q]);
+    for (; i < count; i++)
+        sum[0] = fma(x[i], y[i], sum[0]);
+    out[0] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+static void solo_scale(int64_t count, const double *factor, double *x)
+{
+    for (int64_t i = 0; i < count; i++)
+        x[i] *= factor[0];
+}
+
+/* As lanes_reflector, along row `step`: the matrix is held symmetric in both triangles. */
+LANES_INLINE double solo_reflector(int64_t m, int64_t step, const double *row, double *next,
+                                   double *factor)
+{
+    double head = row[step + 1], tail = 0;
+    for (int64_t i = step + 2; i < m; i++) {
+        tail = fma(row[i], row[i], tail);
+        next[i] = row[i];
+    }
+    double opposite = copysign(sqrt(fma(head, head, tail)), -head);
+    next[step + 1] = head - opposite;
+    double square = fma(next[step + 1], next[step + 1], tail);
+    *factor = 2 / (square > LANES_TINY ? square : LANES_TINY);
+    return opposite;
+}
+
+/* row[begin .. m - 1] less the update of rows with elements vi, wi. */
+LANES_INLINE void solo_update_row(int64_t m, int64_t begin, double *row, double vi, double wi,
+                                  const double *v, const double *w, const double *next_i, double *p)
+{
+    vec a = v_set(vi), b = v_set(wi);
+    for (int64_t j = begin; j < m; j += LANES_WIDTH) {
+        int64_t part = solo_part(m - j);
+        vec change = v_add(v_mul(a, v_load_part(w + j, part)), v_mul(b, v_load_part(v + j, part)));
+        vec x = v_sub(v_load_part(row + j, part), change);
+        v_store_part(row + j, part, x);
+        if (p)
+            v_store_part(p + j, part, v_fma(x, v_set(*next_i), v_load_part(p + j, part)));
+    }
+}
+
+static void solo_tridiagonalize(int64_t m, double *k, double *diagonal, double *off, double *work)
+{
+    double *v = work, *w = v + m, *next = w + m, *p = next + m;
+    for (int64_t i = 0; i < 2 * m; i++)
+        work[i] = 0;
+    for (int64_t step = 0; step < m; step++) {
+        double *row = k + step * m, factor = 0, dot = 0;
+        solo_update_row(m, step, row, v[step], w[step], v, w, NULL, NULL);
+        diagonal[step] = row[step];
+        if (step + 1 == m)
+            break;
+        if (step + 2 == m) {
+            off[step] = row[step + 1];
+            continue;
+        }
+        off[step] = solo_reflector(m, step, row, next, &factor);
+        for (int64_t i = step + 1; i < m; i++)
+            p[i] = 0;
+        for (int64_t i = step + 1; i < m; i++)
+            solo_update_row(m, step + 1, k + i * m, v[i], w[i], v, w, next + i, p);
+        for (int64_t i = step + 1; i < m; i++) {
+            p[i] *= factor;
+            dot = fma(p[i], next[i], dot);
+        }
+        double shift = 0.5 * factor * dot;
+        for (int64_t i = step + 1; i < m; i++)
+            p[i] = fma(-shift, next[i], p[i]);
+        double *old_v = v, *old_w = w;
+        v = next;
+        w = p;
+        next = old_v;
+        p = old_w;
+    }
+}
+
+static void solo_count_above(int64_t m, const double *diagonal, const double *off,
+                             const double *threshold, double *count)
+{
+    double q = 0, n = 0;
+    for (int64_t i = 0; i < m; i++) {
+        double d = diagonal[i] - threshold[0];
+        q = i > 0 ? d - off[i - 1] * off[i - 1] / q : d;
+        q = fabs(q) >= LANES_TINY ? q : LANES_TINY;
+        n += q >= 0;
+    }
+    count[0] = n;
+}
+
+#define SOLO_TABLE                                                                                 \
+    {                                                                                              \
+        1, solo_product, solo_row_sums, solo_row_apply, solo_column_sums, solo_column_apply,       \
+            solo_dot, solo_scale, solo_tridiagonalize, solo_count_above                            \
+    }
+
+#endif
