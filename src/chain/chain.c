@@ -110,7 +110,7 @@ static norma_status alloc_product(norma_chain *chain)
         NORMA_TRY(NORMA_CALLOC(chain->triangle, n * n));
     if (exact || haar)
         NORMA_TRY(NORMA_CALLOC(chain->columns, d * n));
-    chain->n_lapack = 128 * (d > n ? d : n) + 65 * 64;
+    chain->n_lapack = 128 * (d > n ? d : n) + 4160;
     if (exact || haar) {
         NORMA_TRY(NORMA_CALLOC(chain->tau, d));
         NORMA_TRY(NORMA_CALLOC(chain->lapack, chain->n_lapack));

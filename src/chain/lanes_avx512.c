@@ -80,12 +80,17 @@ static inline vec v_away_from_zero(vec a, vec tiny)
 
 static inline vec v_load_part(const double *x, int64_t count)
 {
+    if (count == LANES_WIDTH)
+        return _mm512_loadu_pd(x);
     return _mm512_maskz_loadu_pd((__mmask8)((1U << count) - 1), x);
 }
 
 static inline void v_store_part(double *x, int64_t count, vec a)
 {
-    _mm512_mask_storeu_pd(x, (__mmask8)((1U << count) - 1), a);
+    if (count == LANES_WIDTH)
+        _mm512_storeu_pd(x, a);
+    else
+        _mm512_mask_storeu_pd(x, (__mmask8)((1U << count) - 1), a);
 }
 
 #include "src/chain/lanes_loops.h"

@@ -77,7 +77,8 @@ static void lanes_product(int64_t m, int64_t n, int64_t k, norma_lanes_operand a
                           norma_lanes_operand b, double alpha, const double *add, double *c,
                           int lower)
 {
-    const lanes_target target = {alpha, add, c, n};
+    lanes_target target = {alpha, add, NULL, n};
+    target.c = c;
     const ptrdiff_t a_row = (ptrdiff_t)(NORMA_LANES * a.row);
     const ptrdiff_t a_column = (ptrdiff_t)(NORMA_LANES * a.column);
     const ptrdiff_t b_row = (ptrdiff_t)(NORMA_LANES * b.row);

@@ -83,7 +83,7 @@ static void first_samples(const norma_chain *chain, int lane, double *a, double 
 static void measure_columns(norma_chain *chain, norma_observable_set set, double *values)
 {
     const int64_t lanes = chain->lanes, count = chain->spec.width * chain->spec.batch;
-    norma_lanes_values square;
+    norma_lanes_values square = {0};
     if (set & BIT(LOG_NORM)) {
         if (chain->kernels)
             chain->kernels->dot(count, chain->h, chain->h, square);

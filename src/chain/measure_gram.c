@@ -22,9 +22,13 @@ static void mirror(int64_t m, int64_t lanes, double *k)
     for (int64_t ib = 0; ib < m; ib += tile)
         for (int64_t jb = 0; jb <= ib; jb += tile)
             for (int64_t i = ib; i < m && i < ib + tile; i++)
-                for (int64_t j = jb; j < i && j < jb + tile; j++)
-                    for (int64_t l = 0; l < lanes; l++)
-                        k[(j * m + i) * lanes + l] = k[(i * m + j) * lanes + l];
+                for (int64_t j = jb; j < i && j < jb + tile; j++) {
+                    const double *from = k + (i * m + j) * lanes;
+                    double *to = k + (j * m + i) * lanes;
+                    to[0] = from[0];
+                    for (int64_t l = 1; l < lanes; l++)
+                        to[l] = from[l];
+                }
 }
 
 /* out = H H^T (d x d) or H^T H (N x N), both triangles. */
@@ -56,7 +60,7 @@ static void symmetric_dot(const norma_chain *chain, int64_t m, const double *x, 
                           double *out)
 {
     const int64_t lanes = chain->lanes;
-    norma_lanes_values row;
+    norma_lanes_values row = {0};
     for (int64_t l = 0; l < lanes; l++)
         out[l] = 0;
     for (int64_t i = 0; i < m; i++) {
@@ -88,7 +92,7 @@ static void sum_diagonal_squares(norma_chain *chain, bool of_samples, const doub
 {
     const int64_t d = chain->spec.width, n = chain->spec.batch, lanes = chain->lanes;
     double *t = chain->scratch.square;
-    norma_lanes_values row;
+    norma_lanes_values row = {0};
     if (of_samples && !chain->kernels) {
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)d, (int)n, (int)n, 1, chain->h,
                     (int)n, k, (int)n, 0, t, (int)n);
@@ -206,7 +210,7 @@ static norma_status measure_small(norma_chain *chain, norma_observable_set set, 
     const int64_t m = of_samples ? n : d;
     const double batch = (double)n;
     double *k = chain->scratch.gram;
-    norma_lanes_values x;
+    norma_lanes_values x = {0};
     make_gram(chain, of_samples, k);
     if (set & (BIT(STABLE_RANK) | BIT(FRO2))) {
         symmetric_dot(chain, m, k, k, x);

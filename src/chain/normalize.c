@@ -158,12 +158,12 @@ static norma_status apply_norm(norma_chain *chain, double extra)
     const int64_t d = spec->width, n = spec->batch;
     const double target = extra * (spec->unit_norm ? 1 : sqrt((double)(rows ? n : d)));
     double *z = chain->z, *mean = chain->mean, *square = chain->square, *raw = chain->raw;
-    if (chain->kernels)
+    if (kernels)
         (rows ? kernels->row_sums : kernels->column_sums)(d, n, z, centered, mean, square, raw);
     else
         (rows ? row_sums : column_sums)(d, n, z, centered, mean, square, raw);
     NORMA_TRY(make_factors(chain, target));
-    if (chain->kernels)
+    if (kernels)
         (rows ? kernels->row_apply : kernels->column_apply)(d, n, z, centered ? mean : NULL,
                                                             chain->factor);
     else
@@ -212,7 +212,7 @@ norma_status norma_chain_normalize(norma_chain *chain, double layer_gain)
 norma_status norma_chain_rescale(norma_chain *chain, double *z)
 {
     const int64_t count = chain->spec.width * chain->spec.batch;
-    norma_lanes_values square, factor;
+    norma_lanes_values square = {0}, factor;
     bool any = false;
     if (chain->kernels)
         chain->kernels->dot(count, z, z, square);

@@ -78,7 +78,8 @@ norma_status norma_observable_parse(const char *text, norma_observable_set *out)
             return NORMA_FAIL(NORMA_CONFIG, "unknown observable '%.60s'", text);
         memcpy(word, text, length);
         for (size_t i = 0; i < length; i++)
-            word[i] = word[i] == '-' ? '_' : word[i];
+            if (word[i] == '-')
+                word[i] = '_';
         if (length > 0)
             NORMA_TRY(parse_one(word, &set));
         text += length + (text[length] == ',');

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #define SOLO_ROWS 4
-#define SOLO_COLUMNS (2 * LANES_WIDTH)
+#define SOLO_COLUMNS ((ptrdiff_t)2 * LANES_WIDTH)
 
 LANES_INLINE int64_t solo_part(int64_t left)
 {
@@ -22,11 +22,19 @@ LANES_INLINE void solo_pack(int64_t n, int64_t k, norma_lanes_operand b, int64_t
                             double *packed)
 {
     int64_t width = n - first < SOLO_COLUMNS ? n - first : SOLO_COLUMNS;
-    for (int64_t q = 0; q < k; q++) {
-        const double *from = b.data + q * b.row + first * b.column;
-        for (int64_t j = 0; j < SOLO_COLUMNS; j++)
-            packed[q * SOLO_COLUMNS + j] = j < width ? from[j * b.column] : 0;
-    }
+    const double *from = b.data + first * b.column;
+    if (width < SOLO_COLUMNS)
+        for (int64_t q = 0; q < k * SOLO_COLUMNS; q++)
+            packed[q] = 0;
+    if (b.column == 1)
+        for (int64_t q = 0; q < k; q++)
+            for (int64_t j = 0; j < width; j += LANES_WIDTH)
+                v_store_part(packed + q * SOLO_COLUMNS + j, solo_part(width - j),
+                             v_load_part(from + q * b.row + j, solo_part(width - j)));
+    else
+        for (int64_t j = 0; j < width; j++)
+            for (int64_t q = 0; q < k; q++)
+                packed[q * SOLO_COLUMNS + j] = from[j * b.column + q * b.row];
 }
 
 /* mr rows of the product, the packed columns; left counts the columns to store. */
@@ -52,7 +60,7 @@ LANES_INLINE void solo_block(int mr, int64_t k, const double *a, int64_t a_row, 
 #pragma GCC unroll 4
     for (int i = 0; i < mr; i++)
 #pragma GCC unroll 2
-        for (int h = 0; h < 2; h++) {
+        for (int64_t h = 0; h < 2; h++) {
             int64_t at = i * n + h * LANES_WIDTH, part = left - h * LANES_WIDTH;
             if (part <= 0)
                 break;
@@ -189,29 +197,56 @@ LANES_INLINE double solo_reflector(int64_t m, int64_t step, const double *row, d
     return opposite;
 }
 
-/* row[begin .. m - 1] less the update of rows with elements vi, wi. */
-LANES_INLINE void solo_update_row(int64_t m, int64_t begin, double *row, double vi, double wi,
-                                  const double *v, const double *w, const double *next_i, double *p)
+/* What an update takes off: v, w; the vector that the rows are multiplied by; the products. */
+typedef struct solo_update {
+    const double *v, *w, *next;
+    double *p;
+} solo_update;
+
+/* Columns j .. j + part - 1 of rows i and, with `two`, i + 1: updated, and p gathered. */
+LANES_INLINE void solo_update_piece(const solo_update *u, int two, int64_t m, int64_t i, int64_t j,
+                                    int64_t part, double *k)
 {
-    vec a = v_set(vi), b = v_set(wi);
-    for (int64_t j = begin; j < m; j += LANES_WIDTH) {
-        int64_t part = solo_part(m - j);
-        vec change = v_add(v_mul(a, v_load_part(w + j, part)), v_mul(b, v_load_part(v + j, part)));
-        vec x = v_sub(v_load_part(row + j, part), change);
-        v_store_part(row + j, part, x);
-        if (p)
-            v_store_part(p + j, part, v_fma(x, v_set(*next_i), v_load_part(p + j, part)));
+    double *row = k + i * m + j;
+    vec v = v_load_part(u->v + j, part), w = v_load_part(u->w + j, part);
+    vec x = lanes_changed(v_load_part(row, part), v_set(u->v[i]), v_set(u->w[i]), v, w);
+    vec p = v_fma(x, v_set(u->next[i]), v_load_part(u->p + j, part));
+    v_store_part(row, part, x);
+    if (two) {
+        x = lanes_changed(v_load_part(row + m, part), v_set(u->v[i + 1]), v_set(u->w[i + 1]), v, w);
+        p = v_fma(x, v_set(u->next[i + 1]), p);
+        v_store_part(row + m, part, x);
     }
+    v_store_part(u->p + j, part, p);
+}
+
+/* As lanes_update. Columns begin at a whole vector: those before `begin` are never read again. */
+LANES_INLINE void solo_update_rows(const solo_update *u, int two, int64_t m, int64_t i,
+                                   int64_t begin, double *k)
+{
+    int64_t j = begin / LANES_WIDTH * LANES_WIDTH;
+    for (; j + LANES_WIDTH <= m; j += LANES_WIDTH)
+        solo_update_piece(u, two, m, i, j, LANES_WIDTH, k);
+    if (j < m)
+        solo_update_piece(u, two, m, i, j, m - j, k);
+}
+
+/* The last update taken off row `step` from the diagonal on. */
+LANES_INLINE void solo_update_row(int64_t m, int64_t step, double *row, const double *v,
+                                  const double *w)
+{
+    for (int64_t j = step; j < m; j++)
+        row[j] -= v[step] * w[j] + w[step] * v[j];
 }
 
 static void solo_tridiagonalize(int64_t m, double *k, double *diagonal, double *off, double *work)
 {
     double *v = work, *w = v + m, *next = w + m, *p = next + m;
-    for (int64_t i = 0; i < 2 * m; i++)
-        work[i] = 0;
+    for (int64_t j = 0; j < 4 * m; j++)
+        work[j] = 0;
     for (int64_t step = 0; step < m; step++) {
         double *row = k + step * m, factor = 0, dot = 0;
-        solo_update_row(m, step, row, v[step], w[step], v, w, NULL, NULL);
+        solo_update_row(m, step, row, v, w);
         diagonal[step] = row[step];
         if (step + 1 == m)
             break;
@@ -220,16 +255,20 @@ static void solo_tridiagonalize(int64_t m, double *k, double *diagonal, double *
             continue;
         }
         off[step] = solo_reflector(m, step, row, next, &factor);
-        for (int64_t i = step + 1; i < m; i++)
+        for (int64_t i = 0; i < m; i++)
             p[i] = 0;
-        for (int64_t i = step + 1; i < m; i++)
-            solo_update_row(m, step + 1, k + i * m, v[i], w[i], v, w, next + i, p);
-        for (int64_t i = step + 1; i < m; i++) {
+        const solo_update update = {v, w, next, p};
+        int64_t i = step + 1;
+        for (; i + 2 <= m; i += 2)
+            solo_update_rows(&update, 1, m, i, step + 1, k);
+        if (i < m)
+            solo_update_rows(&update, 0, m, i, step + 1, k);
+        for (i = step + 1; i < m; i++) {
             p[i] *= factor;
             dot = fma(p[i], next[i], dot);
         }
         double shift = 0.5 * factor * dot;
-        for (int64_t i = step + 1; i < m; i++)
+        for (i = step + 1; i < m; i++)
             p[i] = fma(-shift, next[i], p[i]);
         double *old_v = v, *old_w = w;
         v = next;

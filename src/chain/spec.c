@@ -170,7 +170,8 @@ static norma_status check_sizes(const norma_chain_spec *spec)
     if (elements > NORMA_RNG_N_ELEMENTS)
         return NORMA_FAIL(NORMA_LIMIT, "width %lld: W has more entries than a layer's counters",
                           (long long)spec->width);
-    return norma_index_multiply(spec->width, spec->batch, "entries of H", &elements);
+    NORMA_TRY(norma_index_multiply(spec->width, spec->batch, "entries of H", &elements));
+    return norma_index_to_int(elements, "entries of H", &ignored);
 }
 
 static norma_status check_numbers(const norma_chain_spec *spec)

@@ -18,8 +18,10 @@ double norma_lyapunov_residual(int64_t d, double g)
     const double rate = 0.5 / (g * g);
     const double width = 9 * sqrt(rate) + 60;
     double sum = 0, weight = 0;
-    for (double j = fmax(0, floor(rate - width)); j <= rate + width; j++) {
-        double p = exp(j * log(rate) - rate - gsl_sf_lngamma(j + 1));
+    const int64_t first = rate > width ? (int64_t)(rate - width) : 0;
+    const int64_t last = (int64_t)(rate + width);
+    for (int64_t i = first; i <= last; i++) {
+        double j = (double)i, p = exp(j * log(rate) - rate - gsl_sf_lngamma(j + 1));
         sum += p * gsl_sf_psi(0.5 * (double)d + j);
         weight += p;
     }

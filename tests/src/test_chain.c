@@ -324,6 +324,15 @@ static void test_refusals(void **state)
     request = request_for(BIT(LOG_SIGMA_MIN));
     norma_test_fails(norma_chain_create(&spec, &input, &request, 8, &chain), NORMA_CONFIG,
                      "linear");
+}
+
+static void test_refused_arrays(void **state)
+{
+    (void)state;
+    norma_chain *chain = NULL;
+    norma_chain_input input = gaussian();
+    norma_chain_spec spec;
+    norma_observable_request request;
     double bad[2] = {1, NAN};
     norma_chain_input given = {NORMA_CHAIN_INPUT_GIVEN, NAN, 0, bad, 2, 1};
     spec = preset("rank20", 2, 1);
@@ -398,6 +407,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_inputs_of_any_scale),
     cmocka_unit_test(test_rows_without_variance),
     cmocka_unit_test(test_refusals),
+    cmocka_unit_test(test_refused_arrays),
     cmocka_unit_test(test_known_inputs),
     cmocka_unit_test(test_centred_gap_is_infinite),
 };
