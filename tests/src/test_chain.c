@@ -185,6 +185,55 @@ static void test_bits_do_not_depend_on_block_or_instruction_set(void **state)
     }
 }
 
+/* Tridiagonal forms of one matrix by every kernel: equal bits, and the matrix's trace and norm. */
+static void test_tridiagonal_bits(void **state)
+{
+    (void)state;
+    norma_isa best = norma_cpu_isa();
+    norma_rng_stream stream = {.purpose = NORMA_RNG_TEST};
+    for (int64_t m = 1; m <= 33; m += m < 10 ? 1 : 8) {
+        double *k = NULL, *first = NULL, *out = NULL;
+        norma_test_ok(NORMA_CALLOC(k, 7 * m * m * NORMA_LANES));
+        norma_test_ok(NORMA_CALLOC(first, 2 * m));
+        norma_test_ok(NORMA_CALLOC(out, 6 * m * NORMA_LANES));
+        for (int kernel = 0; kernel < 2 * NORMA_N_ISAS; kernel++) {
+            if (!norma_cpu_supports((norma_isa)(kernel / 2)))
+                continue;
+            norma_cpu_set_isa((norma_isa)(kernel / 2));
+            const norma_lanes_kernels *kernels =
+                kernel % 2 ? norma_lanes_get_solo() : norma_lanes_get();
+            const int64_t lanes = kernels->lanes;
+            double trace = 0, square = 0;
+            for (int64_t i = 0; i < m; i++)
+                for (int64_t j = 0; j <= i; j++) {
+                    double x = 0;
+                    norma_rng_fill_normal(2, &stream, i * m + j, 1, &x);
+                    for (int64_t l = 0; l < lanes; l++)
+                        k[(i * m + j) * lanes + l] = k[(j * m + i) * lanes + l] = x;
+                    trace += i == j ? x : 0;
+                    square += i == j ? x * x : 2 * x * x;
+                }
+            double *off = out + m * lanes;
+            kernels->tridiagonalize(m, k, out, off, off + m * lanes);
+            for (int64_t i = 0; i < m; i++) {
+                double off_i = i + 1 < m ? off[i * lanes + lanes - 1] : 0;
+                trace -= out[i * lanes];
+                square -= out[i * lanes] * out[i * lanes] + 2 * off_i * off_i;
+                if (kernel == 0) {
+                    first[i] = out[i * lanes];
+                    first[m + i] = off_i;
+                }
+                assert_true(out[i * lanes] == first[i] && off_i == first[m + i]);
+            }
+            assert_true(fabs(trace) < 1e-12 && fabs(square) < 1e-10);
+        }
+        norma_mem_free(k);
+        norma_mem_free(first);
+        norma_mem_free(out);
+    }
+    norma_cpu_set_isa(best);
+}
+
 static void check_resume(const norma_chain_spec *spec, norma_observable_set set)
 {
     norma_chain_input input = gaussian();
@@ -403,6 +452,7 @@ static void test_centred_gap_is_infinite(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_engines_agree),
     cmocka_unit_test(test_bits_do_not_depend_on_block_or_instruction_set),
+    cmocka_unit_test(test_tridiagonal_bits),
     cmocka_unit_test(test_states_continue_bit_for_bit),
     cmocka_unit_test(test_inputs_of_any_scale),
     cmocka_unit_test(test_rows_without_variance),

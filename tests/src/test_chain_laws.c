@@ -281,6 +281,47 @@ static void test_lyapunov_exponents(void **state)
     check_lyapunov(NORMA_CHAIN_VANILLA_RESIDUAL, 8, 3, NORMA_CHAIN_LAW_PATHWISE, 0.7, 1);
 }
 
+/* Haar weights: H_1 of the identity is W (its first columns under law exact), whose moments are
+ * E W_ij = 0, E W_ij^2 = 1 / d, E W_00^4 = 3 / (d (d + 2)), E tr(W)^2 = 1, E tr(W^2) = 1. */
+static void test_haar_moments(void **state)
+{
+    (void)state;
+    enum { REPLICAS = 20000, D = 4 };
+    for (int n = D; n >= D - 1; n--) {
+        norma_chain_spec spec;
+        norma_chain_spec_init(NORMA_CHAIN_VANILLA, D, n, &spec);
+        spec.weights = NORMA_DISTRIBUTION_ORTHOGONAL;
+        norma_observable_request request = asking(BIT(LOG_NORM));
+        norma_chain_input input = {.kind = NORMA_CHAIN_INPUT_DIAGONAL, .epsilon = 1};
+        norma_chain *chain = NULL;
+        norma_test_ok(norma_chain_create(&spec, &input, &request, REPLICAS, &chain));
+        double w[D * D], sum[6] = {0};
+        for (int r = 0; r < REPLICAS; r++) {
+            int64_t exponent = 0;
+            norma_test_ok(norma_chain_start(chain, 61, 0, r, 1));
+            norma_test_ok(norma_chain_step(chain));
+            norma_chain_get_matrix(chain, 0, w, &exponent);
+            double trace = 0, square = 0;
+            for (int i = 0; i < n; i++) {
+                trace += w[i * n + i];
+                for (int j = 0; j < n; j++)
+                    square += w[i * n + j] * w[j * n + i];
+            }
+            const double value[6] = {
+                w[0], w[n * n - 1], w[1] * w[1], w[0] * w[0] * w[0] * w[0], trace * trace, square};
+            for (int k = 0; k < 6; k++)
+                sum[k] += value[k] / REPLICAS;
+        }
+        /* Of the leading n x n block: E tr^2 = n / d, E tr(block^2) = n / d. */
+        const double exact[6] = {0, 0, 1.0 / D, 3.0 / (D * (D + 2)), (double)n / D, (double)n / D};
+        const double deviation[6] = {0.5, 0.5, 0.26, 0.2, 1.5, 1.5}; /* at least the true ones */
+        for (int k = 0; k < 6; k++)
+            if (!(fabs(sum[k] - exact[k]) < 5 * deviation[k] / sqrt(REPLICAS)))
+                fail_msg("N = %d, moment %d: %g, not %g", n, k, sum[k], exact[k]);
+        norma_chain_destroy(&chain);
+    }
+}
+
 /* THESIS Lemma 6.2: no layer of thesis6 increases the isometry gap. */
 static void test_isometry_gap_never_increases(void **state)
 {
@@ -312,6 +353,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_exact_law_test_has_power),
     cmocka_unit_test(test_stationary_closed_forms),
     cmocka_unit_test(test_lyapunov_exponents),
+    cmocka_unit_test(test_haar_moments),
     cmocka_unit_test(test_isometry_gap_never_increases),
 };
 
