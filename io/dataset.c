@@ -169,7 +169,7 @@ static norma_status share(MPI_Comm comm, int rank, norma_dataset *dataset, const
     uint8_t *bytes = norma_shared_data_local(dataset->shared);
     if (rank == 0) {
         memcpy(bytes, read->pixels, (size_t)size);
-        if (has_labels)
+        if (read->labels)
             memcpy(bytes + size, read->labels, (size_t)n);
     }
     norma_shared_broadcast(dataset->shared);

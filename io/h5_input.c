@@ -318,7 +318,7 @@ norma_status norma_h5_input_read_root(const norma_h5_input *input, const char *p
 {
     hid_t dataset = H5I_INVALID_HID;
     int found_rank = 0;
-    int64_t found[H5S_MAX_RANK];
+    int64_t found[H5S_MAX_RANK] = {0};
     int64_t n = 1;
     NORMA_TRY(open_dataset(input, path, &dataset));
     norma_status status =

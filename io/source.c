@@ -146,7 +146,7 @@ static norma_status describe_root(const norma_h5_input *input, const norma_netwo
 }
 
 /* Where each pair's arrays lie in the shared memory; returns their size in doubles. */
-static int64_t place_pairs(norma_source *source, double *storage)
+static int64_t place_pairs(norma_source *source, const double *storage)
 {
     int64_t used = 0;
     for (int64_t l = 0; l < source->n_layers; l++) {
