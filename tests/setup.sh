@@ -56,6 +56,7 @@ check clang-format-14            command clang-format-14
 check clang-tidy-14              command clang-tidy-14
 check libomp-14-dev              file /usr/lib/llvm-14/lib/libomp.so
 check valgrind                   command valgrind
+check shellcheck                 command shellcheck
 LIST
 }
 
