@@ -42,8 +42,8 @@ void norma_bidiagonal_start_local(norma_bidiagonal *process, const double *b);
 void norma_bidiagonal_step(norma_bidiagonal *process);
 
 /* The largest and the smallest nonzero singular value of A as the coefficients so far show them;
- * both are NaN after no step. False when the smallest one still moves: fewer steps by a fifth gave
- * another, by more than 1e-4 of it. Local. */
+ * neither is set after no step. False when the smallest one still moves: fewer steps by a fifth
+ * gave another, by more than 1e-4 of it. Local. */
 bool norma_bidiagonal_singular_values_local(const norma_bidiagonal *process, double *largest,
                                             double *smallest);
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define DEFAULT_BLOCK 64
+#define MOST_ITERATIONS 1000000
 /* From this excess on `auto` takes krylov: the system is well conditioned and every feature takes
  * part. */
 #define KRYLOV_EXCESS 0.05
@@ -46,6 +47,13 @@ static int64_t expected_iterations(int64_t n_features, int64_t n_system)
     return (int64_t)fmin(25 + 62 / excess, 10 * fewer + 1);
 }
 
+/* Room for systems far worse than those of independent entries. */
+static int64_t default_limit(int64_t n_features, int64_t n_system)
+{
+    int64_t limit = 1000 + 20 * expected_iterations(n_features, n_system);
+    return limit < MOST_ITERATIONS ? limit : MOST_ITERATIONS;
+}
+
 static void expect_krylov(const norma_layer_problem *problem, int n_ranks, norma_layer_choice *c)
 {
     double share = ceil((double)c->n_used / n_ranks);
@@ -75,9 +83,8 @@ static norma_status expect(const norma_layer_problem *problem, const norma_solve
     bool leading = solver == NORMA_SOLVER_LU && problem->n_features > c->n_system;
     c->solver = solver;
     c->n_used = leading ? c->n_system : problem->n_features;
-    c->max_iterations = options->max_iterations > 0
-                            ? options->max_iterations
-                            : 1000 + 20 * expected_iterations(c->n_used, c->n_system);
+    c->max_iterations = options->max_iterations > 0 ? options->max_iterations
+                                                    : default_limit(c->n_used, c->n_system);
     /* Rule, operator, gamma1, right-hand side, and what Lanczos and the judgement work with. */
     c->bytes = norma_width_rule_bytes(problem->width, &problem->shape) +
                norma_product_bytes_local(&problem->shape, c->n_used, n_ranks) +

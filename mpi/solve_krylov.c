@@ -164,6 +164,9 @@ static void run_passes(work *w)
 
 static norma_status judge(const work *w)
 {
+    /* A huge x excuses any residual: it comes of a direction that is nothing but rounding. */
+    if (w->wide && w->iterations > 0 && w->sigma_min <= (double)w->n * DBL_EPSILON * w->sigma_max)
+        return norma_system_singular_local(w->system, w->sigma_max / w->sigma_min);
     if (is_good(w, 200))
         return NORMA_OK;
     bool limit = w->iterations >= w->system->max_iterations;

@@ -1,0 +1,270 @@
+/*
+ * mpi/layer_solve: one suite for all solvers. Every answer is compared with the pseudo-inverse of
+ * the system written down by its definition (LAPACK's SVD), which no number of ranks changes.
+ */
+#include "tests/mpi/layer_problem.h"
+
+#include "mpi/log.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+void dgesvd_(const char *jobu, const char *jobvt, const int *m, const int *n, double *a,
+             const int *lda, double *s, double *u, const int *ldu, double *vt, const int *ldvt,
+             double *work, const int *lwork, int *info);
+
+/* Column J of KR by the definition. */
+static void kr_column(const fixture *f, int64_t J, double *column)
+{
+    const norma_khatri_rao_shape *s = &f->problem.shape;
+    for (int64_t I = 0; I < f->n; I++)
+        column[I] = fixture_kr(s, f->second + J * norma_khatri_rao_width_second(s),
+                               f->first + J * norma_khatri_rao_width_first(s), I);
+}
+
+/* The rows of M (min: pivots eliminated) of the leading n_used columns, [n_used][n_rows + 1], and,
+ * closed, in the last row what closes it. Returns the number of rows of M. */
+static int64_t write_system(const fixture *f, int64_t n_used, double *matrix, double *rhs)
+{
+    int64_t c2 = f->problem.shape.n_channels_out;
+    int64_t length = f->n / c2;
+    bool min = f->problem.width == NORMA_WIDTH_MIN;
+    int64_t n_rows = min ? f->n_minimum - 1 : f->n;
+    int64_t stride = n_rows + (min ? 1 : 0);
+    double *column = fixture_alloc(f->n);
+    double squares = 0;
+    for (int64_t J = 0; J < n_used; J++) {
+        double *out = matrix + J * stride;
+        kr_column(f, J, column);
+        for (int64_t i = 0; i < c2; i++) {
+            const double *t = f->target + i * length;
+            int64_t pivot = 0;
+            for (int64_t s = 1; s < length; s++)
+                pivot = fabs(t[s]) > fabs(t[pivot]) ? s : pivot;
+            for (int64_t s = 0; s < length; s++) {
+                const double *kr = column + i * length;
+                if (!min)
+                    *out++ = kr[s];
+                else if (s != pivot)
+                    *out++ = kr[s] - t[s] / t[pivot] * kr[pivot];
+            }
+        }
+        for (int64_t r = 0; r < n_rows; r++)
+            squares += matrix[J * stride + r] * matrix[J * stride + r];
+    }
+    double closing = n_rows > 0 ? sqrt(squares / (double)(n_rows * n_used)) : 1;
+    for (int64_t J = 0; min && J < n_used; J++)
+        matrix[J * stride + n_rows] = closing;
+    if (min)
+        memset(rhs, 0, (size_t)n_rows * sizeof *rhs);
+    else
+        memcpy(rhs, f->target, (size_t)f->n * sizeof *rhs);
+    if (min)
+        rhs[n_rows] = closing;
+    NORMA_FREE(column);
+    return n_rows;
+}
+
+/* x = pseudo-inverse times b and the condition number of the first m of lda rows; b NULL: only the
+ * latter. */
+static double pseudo_inverse(const double *matrix, int64_t rows, int64_t lda, int64_t columns,
+                             const double *b, double *x)
+{
+    int m = (int)rows;
+    int n = (int)columns;
+    int k = m < n ? m : n;
+    int lwork = 10 * (m + n) + 100;
+    int info = 0;
+    double *a = fixture_alloc(rows * columns);
+    double *s = fixture_alloc(k + 1);
+    double *u = fixture_alloc((int64_t)m * k);
+    double *vt = fixture_alloc((int64_t)k * n);
+    double *work = fixture_alloc(lwork);
+    for (int64_t J = 0; J < columns; J++)
+        memcpy(a + J * rows, matrix + J * lda, (size_t)rows * sizeof *a);
+    dgesvd_("S", "S", &m, &n, a, &m, s, u, &m, vt, &k, work, &lwork, &info);
+    for (int r = 0; b && r < k; r++) {
+        double along = 0;
+        for (int64_t I = 0; I < rows; I++)
+            along += u[(int64_t)r * rows + I] * b[I];
+        for (int64_t J = 0; J < columns; J++)
+            x[J] += along / s[r] * vt[J * k + r];
+    }
+    double condition = info == 0 ? s[0] / s[k - 1] : NAN;
+    NORMA_FREE(a);
+    NORMA_FREE(s);
+    NORMA_FREE(u);
+    NORMA_FREE(vt);
+    NORMA_FREE(work);
+    return condition;
+}
+
+/* gamma2 and the root mean square error of a gamma1, by the definition. */
+static double reconstruct(const fixture *f, const double *gamma1, double *gamma2)
+{
+    int64_t c2 = f->problem.shape.n_channels_out;
+    int64_t length = f->n / c2;
+    double *column = fixture_alloc(f->n);
+    double *sum = fixture_alloc(f->n);
+    double squares = 0;
+    for (int64_t J = 0; J < f->problem.n_features; J++) {
+        kr_column(f, J, column);
+        for (int64_t I = 0; I < f->n; I++)
+            sum[I] += gamma1[J] * column[I];
+    }
+    for (int64_t i = 0; i < c2; i++) {
+        int64_t pivot = i * length;
+        for (int64_t I = i * length; I < (i + 1) * length; I++)
+            pivot = fabs(f->target[I]) > fabs(f->target[pivot]) ? I : pivot;
+        gamma2[i] = f->problem.width == NORMA_WIDTH_MAX ? 1 : f->target[pivot] / sum[pivot];
+        for (int64_t I = i * length; I < (i + 1) * length; I++)
+            squares += (gamma2[i] * sum[I] - f->target[I]) * (gamma2[i] * sum[I] - f->target[I]);
+    }
+    NORMA_FREE(column);
+    NORMA_FREE(sum);
+    return sqrt(squares / (double)f->n);
+}
+
+static double norm(const double *a, int64_t n)
+{
+    double squares = 0;
+    for (int64_t e = 0; e < n; e++)
+        squares += a[e] * a[e];
+    return sqrt(squares);
+}
+
+/* Whether the solution agrees with the pseudo-inverse of what the solver says it used. */
+static bool agrees(const fixture *f, const norma_layer_solution *s)
+{
+    int64_t n_used = s->n_used;
+    int64_t c1 = f->problem.n_features;
+    double *matrix = fixture_alloc(n_used * (f->n + 1));
+    double *rhs = fixture_alloc(f->n + 1);
+    double *x = fixture_alloc(c1);
+    double *gamma2 = fixture_alloc(f->problem.shape.n_channels_out);
+    int64_t n_rows = write_system(f, n_used, matrix, rhs);
+    bool closed = f->problem.width == NORMA_WIDTH_MIN;
+    int64_t n_system = n_rows + (closed ? 1 : 0);
+    double solved = pseudo_inverse(matrix, n_system, n_system, n_used, rhs, x);
+    double of_m = n_rows > 0 ? pseudo_inverse(matrix, n_rows, n_system, n_used, NULL, NULL) : NAN;
+    double sum = 0;
+    for (int64_t J = 0; J < c1; J++)
+        sum += x[J];
+    for (int64_t J = 0; closed && J < c1; J++)
+        x[J] /= sum;
+    double tolerance = fmax(1e-9, 10 * solved * DBL_EPSILON);
+    double rmse = reconstruct(f, s->gamma1, gamma2);
+    bool good = norma_test_max_difference(s->gamma1, x, c1) <= tolerance * norm(x, c1);
+    for (int64_t i = 0; i < f->problem.shape.n_channels_out; i++)
+        good = good && norma_test_close(s->gamma2[i], gamma2[i], 1e-9, 0);
+    good = good && norma_test_close(s->condition_number_solved, solved, 1e-3, 0);
+    good = good && (n_rows > 0 ? norma_test_close(s->condition_number, of_m, 1e-3, 0)
+                               : isnan(s->condition_number));
+    good = good && s->n_rows == n_rows && s->n_minimum == n_system && s->n_features == c1;
+    if (s->least_squares)
+        good = good && norma_test_close(s->rmse, rmse, 1e-9, 0) && s->relative_gradient <= 1e-12;
+    else /* at the floor, whoever measures */
+        good = good && rmse <= s->floor && s->rmse <= s->floor && isnan(s->relative_gradient);
+    if (!good && norma_test_runtime->rank == 0)
+        fprintf(stderr, "condition %g (%g), of M %g (%g), rmse %g = %g, floor %g\n",
+                s->condition_number_solved, solved, s->condition_number, of_m, s->rmse, rmse,
+                s->floor);
+    NORMA_FREE(matrix);
+    NORMA_FREE(rhs);
+    NORMA_FREE(x);
+    NORMA_FREE(gamma2);
+    return good;
+}
+
+/* Every rank holds the same bits. */
+static bool is_replicated(const norma_layer_solution *s, int64_t c2)
+{
+    norma_layer_solution other = *s;
+    double *gamma = fixture_alloc(s->n_features + c2);
+    MPI_Comm world = norma_test_runtime->world;
+    memcpy(gamma, s->gamma1, (size_t)s->n_features * sizeof *gamma);
+    memcpy(gamma + s->n_features, s->gamma2, (size_t)c2 * sizeof *gamma);
+    MPI_Bcast(gamma, (int)(s->n_features + c2), MPI_DOUBLE, 0, world);
+    MPI_Bcast(&other, (int)sizeof other, MPI_BYTE, 0, world);
+    bool same = memcmp(gamma, s->gamma1, (size_t)s->n_features * 8) == 0 &&
+                memcmp(gamma + s->n_features, s->gamma2, (size_t)c2 * 8) == 0 &&
+                memcmp(&other.rmse, &s->rmse, sizeof s->rmse) == 0 &&
+                memcmp(&other.condition_number, &s->condition_number, 8) == 0 &&
+                other.iterations == s->iterations && other.grid_columns == s->grid_columns;
+    NORMA_FREE(gamma);
+    return same;
+}
+
+static void check(norma_solver solver, int shape, norma_width width, int64_t excess)
+{
+    fixture f = fixture_create(shape, width, excess);
+    norma_solver_options options = {.solver = solver, .block_size = 8, .seed = 7};
+    norma_layer_solution s;
+    if (solver == NORMA_SOLVER_LU && f.problem.n_features < f.n_minimum) {
+        norma_test_fails_all(norma_layer_solve(norma_test_runtime->world, &f.problem, &options, &s),
+                             NORMA_CONFIG, "krylov");
+        fixture_destroy(&f);
+        return;
+    }
+    norma_test_ok_all(norma_layer_solve(norma_test_runtime->world, &f.problem, &options, &s));
+    bool good = agrees(&f, &s);
+    if (!good && norma_test_runtime->rank == 0)
+        fprintf(stderr, "in %s, shape %d, %s rule, excess %lld\n", norma_solver_name(s.solver),
+                shape, norma_width_name(width), (long long)excess);
+    norma_test_check_all(good);
+    norma_test_check_all(is_replicated(&s, f.problem.shape.n_channels_out));
+    norma_test_check_all(s.solver != NORMA_SOLVER_AUTO &&
+                         s.grid_rows * s.grid_columns + s.n_idle == norma_test_runtime->size);
+    norma_layer_solution_clear(&s);
+    fixture_destroy(&f);
+}
+
+static int64_t n_equations(int shape)
+{
+    norma_khatri_rao_shape s =
+        fixture_shape(shapes[shape].c2, shapes[shape].c0, shapes[shape].split, shapes[shape].height,
+                      shapes[shape].width);
+    return norma_khatri_rao_n_rows(&s);
+}
+
+static void test_all_solvers_all_shapes(void **state)
+{
+    (void)state;
+    norma_log_set_level_local(NORMA_LOG_QUIET); /* what auto chooses is no news here */
+    for (int solver = 0; solver < n_all_solvers; solver++) {
+        for (int shape = 0; shape < n_shapes; shape++) {
+            for (int width = 0; width < NORMA_N_WIDTHS; width++) {
+                int64_t n = n_equations(shape);
+                check(all_solvers[solver], shape, (norma_width)width, 0);
+                check(all_solvers[solver], shape, (norma_width)width, 1 + n / 5);
+                if (n > 2)
+                    check(all_solvers[solver], shape, (norma_width)width, -(n / 3));
+            }
+        }
+    }
+}
+
+/* Blocks larger than the matrix, of one row, and the default. */
+static void test_any_block_size(void **state)
+{
+    (void)state;
+    static const int64_t blocks[] = {1, 7, 1000, 0};
+    for (int b = 0; b < 4; b++) {
+        fixture f = fixture_create(3, NORMA_WIDTH_MIN, 0);
+        norma_solver_options options = {.solver = NORMA_SOLVER_LU, .block_size = blocks[b]};
+        norma_layer_solution s;
+        norma_test_ok_all(norma_layer_solve(norma_test_runtime->world, &f.problem, &options, &s));
+        norma_test_check_all(agrees(&f, &s));
+        norma_layer_solution_clear(&s);
+        fixture_destroy(&f);
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_all_solvers_all_shapes),
+    cmocka_unit_test(test_any_block_size),
+};
+
+norma_test_main_mpi("mpi.solvers", tests)
