@@ -9,6 +9,7 @@
 #include <cblas.h>
 #include <omp.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,6 +102,23 @@ void norma_runtime_set_blas_threads_local(int n_threads)
 const char *norma_runtime_blas_config_local(void)
 {
     return openblas_get_config();
+}
+
+norma_status norma_runtime_draw_seed(const norma_runtime *runtime, uint64_t *seed)
+{
+    norma_status status = NORMA_OK;
+    uint64_t drawn = 0;
+    if (runtime->rank == 0) {
+        FILE *stream = fopen("/dev/urandom", "rb");
+        if (!stream || fread(&drawn, sizeof drawn, 1, stream) != 1)
+            status = NORMA_FAIL(NORMA_LIBRARY, "no randomness from /dev/urandom: give --seed");
+        if (stream)
+            fclose(stream);
+    }
+    NORMA_TRY(norma_agree(runtime->world, status));
+    MPI_Bcast(&drawn, 1, MPI_UINT64_T, 0, runtime->world);
+    *seed = drawn;
+    return NORMA_OK;
 }
 
 int norma_runtime_close(norma_runtime **runtime, norma_status status)

@@ -8,6 +8,7 @@
 #include "src/base/status.h"
 
 #include <mpi.h>
+#include <stdint.h>
 
 typedef struct norma_runtime {
     MPI_Comm world; /* Norma's duplicate of MPI_COMM_WORLD; owned */
@@ -34,6 +35,9 @@ void norma_runtime_set_blas_threads_local(int n_threads);
 
 /* Version and build of OpenBLAS in one line; a constant string. */
 const char *norma_runtime_blas_config_local(void);
+
+/* A seed from the system's own randomness, the same on all ranks. Collective. */
+NORMA_MUST_USE norma_status norma_runtime_draw_seed(const norma_runtime *runtime, uint64_t *seed);
 
 /* Reports the error once (rank 0), reports leaked allocations, ends MPI; returns the exit code.
  * `status` must be agreed on. Collective; nulls *runtime. */
