@@ -53,13 +53,13 @@ static norma_status sum_shifts(const norma_source_shape *shape, const norma_tens
     return NORMA_OK;
 }
 
-static norma_status allocate(const norma_source_shape *shape, norma_maps **out)
+norma_status norma_maps_allocate(int64_t n_features, int64_t n_channels_out, norma_maps **out)
 {
     norma_status status = NORMA_OK;
     norma_maps *maps = NULL;
     NORMA_GOTO(status, NORMA_CALLOC(maps, 1));
-    maps->n_features = shape->n_features;
-    maps->n_channels_out = shape->n_channels_out;
+    maps->n_features = n_features;
+    maps->n_channels_out = n_channels_out;
     NORMA_GOTO(status, NORMA_ALLOC(maps->gamma1, maps->n_features));
     NORMA_GOTO(status, NORMA_ALLOC(maps->beta1, maps->n_features));
     NORMA_GOTO(status, NORMA_ALLOC(maps->gamma2, maps->n_channels_out));
@@ -102,7 +102,7 @@ norma_status norma_maps_create(const norma_source_shape *shape, const norma_tens
     double slope = 1;
     double constant = 0;
     NORMA_GOTO(status, norma_activation_check_source(activation));
-    NORMA_GOTO(status, allocate(shape, &maps));
+    NORMA_GOTO(status, norma_maps_allocate(shape->n_features, shape->n_channels_out, &maps));
     NORMA_GOTO(status, NORMA_ALLOC(t, 2 * c1));
     NORMA_GOTO(status, NORMA_CALLOC(sums, 3 * c2));
     for (int64_t j = 0; j < c1; j++) {

@@ -16,6 +16,11 @@ typedef struct norma_maps {
     double magnitude;
 } norma_maps;
 
+/* Room for the maps of c1 features and c2 outputs, values undefined, magnitude 0: for maps that a
+ * file holds. The caller owns *out. */
+NORMA_MUST_USE norma_status norma_maps_allocate(int64_t n_features, int64_t n_channels_out,
+                                                norma_maps **out);
+
 /* beta1 = b, gamma2 = gamma2/m, beta2_i = bias_i - gamma2_i sum_{J,p} W2[i,J,p] (m b_J + c), summed
  * with compensation. gamma1[c1], lo[c1], hi[c1] (bounds of z = gamma1 u), gamma2[c2], bias[c2] (of
  * the target layer) are copied or only read. NORMA_NUMERIC when a map is not finite. The caller
