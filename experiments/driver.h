@@ -1,0 +1,32 @@
+#ifndef NORMA_EXPERIMENTS_DRIVER_H
+#define NORMA_EXPERIMENTS_DRIVER_H
+/* What experiments/norma.c knows of a subcommand, and what a subcommand is told when it is run. */
+#include "io/config_option.h"
+#include "mpi/runtime.h"
+
+#include <stdbool.h>
+
+/* How a subcommand was called. Everything is borrowed. */
+typedef struct norma_call {
+    norma_runtime *runtime;
+    int argc; /* the whole command line, for the provenance */
+    char *const *argv;
+    int n_arguments; /* what stands behind the subcommand's name */
+    char *const *arguments;
+    const char *const *sections; /* names of all subcommands, NULL-terminated */
+    bool plan;                   /* called as `norma plan CMD`: predict, compute nothing */
+} norma_call;
+
+typedef struct norma_driver {
+    const norma_command *command; /* options and help of `norma CMD` */
+    const norma_command *plan;    /* of `norma plan CMD`; NULL: cannot be planned */
+    bool computes;                /* refuses to run when the launcher and MPI disagree */
+    norma_status (*run)(const norma_call *call);
+} norma_driver;
+
+/* The subcommands, each in its own file. */
+extern const norma_driver norma_driver_reconstruct;
+extern const norma_driver norma_driver_evaluate;
+extern const norma_driver norma_driver_info;
+
+#endif

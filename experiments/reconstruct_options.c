@@ -1,0 +1,224 @@
+#include "experiments/reconstruct_options.h"
+
+#include "experiments/plan_options.h"
+#include "io/config_common.h"
+
+#include <stddef.h>
+
+static const char *const distributions[] = {
+    "normal",           "uniform",   "he-normal", "he-uniform",       "xavier", "orthogonal",
+    "sparse-he-normal", "er-normal", "er-sign",   "uniform-positive", NULL,
+};
+static const char *const width_rules[] = {"max", "min", NULL};
+static const char *const activations[] = {"relu", "identity", NULL};
+static const char *const bounds[] = {"data", "interval", "interval-deep", NULL};
+static const char *const statistics[] = {"unit", NULL};
+static const char *const solvers[] = {"auto", "lu", "krylov", NULL};
+static const char *const saved[] = {NORMA_RECONSTRUCT_SAVE_GAMMA, NORMA_RECONSTRUCT_SAVE_WEIGHTS,
+                                    NORMA_RECONSTRUCT_SAVE_NONE, NULL};
+
+static const norma_option options[] = {
+    {.name = "target",
+     .type = NORMA_OPTION_PATH,
+     .group = "Target",
+     .placeholder = "FILE[:PATH]",
+     .unset_text = "a random layer from --target-dist",
+     .help = "The network to reconstruct, an HDF5 file with groups /layers/000, /layers/001, ...; "
+             "FILE:PATH takes one weight dataset [c2, c0] or [c2, c0, kh, kw] as a single layer."},
+    {.name = "target-dist",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Target",
+     .default_text = "he-normal",
+     .choices = distributions,
+     .help = "Law of a random target layer (identity activation, inputs in [-1, 1], the same for "
+             "every replica); needs --c-out and --c-in."},
+    {.name = "c-out",
+     .type = NORMA_OPTION_INTEGER,
+     .many = NORMA_SWEEP,
+     .group = "Target",
+     .unit = "channels",
+     .unset_text = "as in the file",
+     .min = NORMA_AT_LEAST(1),
+     .max = NORMA_AT_MOST(1048576),
+     .help = "Output channels c2 of a random target."},
+    {.name = "c-in",
+     .type = NORMA_OPTION_INTEGER,
+     .many = NORMA_SWEEP,
+     .group = "Target",
+     .unit = "channels",
+     .unset_text = "as in the file",
+     .min = NORMA_AT_LEAST(1),
+     .max = NORMA_AT_MOST(1048576),
+     .help = "Input channels c0 of a random target."},
+    {.name = "kernel",
+     .type = NORMA_OPTION_SHAPE,
+     .many = NORMA_SWEEP,
+     .group = "Target",
+     .unset_text = "as in the file; 1x1 (fully connected) for a random target",
+     .unit = "taps",
+     .min = NORMA_AT_LEAST(1),
+     .max = NORMA_AT_MOST(64),
+     .help = "Kernel Kt of a random target."},
+    {.name = "source-dist",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Source",
+     .default_text = "he-normal",
+     .choices = distributions,
+     .exclusive = "source",
+     .help = "Law of the frozen source weights."},
+    {.name = "source",
+     .type = NORMA_OPTION_PATH,
+     .group = "Source",
+     .unset_text = "random weights from --source-dist",
+     .exclusive = "source",
+     .help = "Frozen source weights from an HDF5 file: /source/000/W1 [c1, c0, (kh, kw)] and "
+             "/source/000/W2 [c2, c1, (kh, kw)] for each target layer. Shapes and width are those "
+             "of the file."},
+    {.name = "keep-probability",
+     .type = NORMA_OPTION_REAL,
+     .many = NORMA_SWEEP,
+     .group = "Source",
+     .default_text = "0.5",
+     .min = NORMA_ABOVE(0),
+     .max = NORMA_AT_MOST(1),
+     .help = "Probability that an entry of sparse-he-normal, er-normal, er-sign is kept."},
+    {.name = "width-rule",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Width",
+     .default_text = "max",
+     .choices = width_rules,
+     .help = "max: gamma2 = 1 and c1 >= n = c2 c0 |K| features (CNN24 Thm 2.3). min: gamma2 is "
+             "solved for as well and c1 >= n - c2 + 1 (CNN24 Thm 2.2)."},
+    {.name = "features",
+     .type = NORMA_OPTION_INTEGER,
+     .many = NORMA_SWEEP,
+     .group = "Width",
+     .unit = "features",
+     .unset_text = "the rule's minimum",
+     .min = NORMA_AT_LEAST(1),
+     .max = NORMA_AT_MOST(2147483647),
+     .exclusive = "width",
+     .help = "Features c1 of every layer; below the minimum the system is solved in least "
+             "squares."},
+    {.name = "excess",
+     .type = NORMA_OPTION_INTEGER,
+     .many = NORMA_SWEEP,
+     .group = "Width",
+     .unit = "features",
+     .unset_text = "0",
+     .min = NORMA_AT_LEAST(-2147483647),
+     .max = NORMA_AT_MOST(2147483647),
+     .exclusive = "width",
+     .help = "Features above the rule's minimum (below it when negative)."},
+    {.name = "overparam",
+     .type = NORMA_OPTION_REAL,
+     .many = NORMA_SWEEP,
+     .group = "Width",
+     .unset_text = "0",
+     .min = NORMA_ABOVE(-1),
+     .max = NORMA_AT_MOST(1000),
+     .exclusive = "width",
+     .help = "Relative excess EPS: c1 = ceil((1 + EPS) times the rule's minimum)."},
+    {.name = "kernel-split",
+     .type = NORMA_OPTION_STRING,
+     .many = NORMA_SWEEP,
+     .group = "Width",
+     .placeholder = "second|first|HxW+HxW",
+     .default_text = "second",
+     .help = "Kernels K1 + K2 of the source pair: second is K1 = 1x1, K2 = Kt; first is K1 = Kt, "
+             "K2 = 1x1. With --source the file decides."},
+    {.name = "activation",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Source",
+     .choices = activations,
+     .unset_text = "the target layer's own",
+     .help = "Activation inside the source pairs, of all layers."},
+    {.name = "bound",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Source",
+     .choices = bounds,
+     .unset_text = "data with --dataset, otherwise interval-deep",
+     .help = "How the range of pre-activations is bounded: measured on the samples, by interval "
+             "arithmetic inside a layer from its measured inputs, or from the declared input range "
+             "through all layers."},
+    {.name = "bn-statistics",
+     .type = NORMA_OPTION_CHOICE,
+     .group = "Source",
+     .default_text = "unit",
+     .choices = statistics,
+     .help = "Running statistics of the source's batch norms: unit is mean 0, variance 1 - "
+             "bn-eps."},
+    {.name = "bn-eps",
+     .type = NORMA_OPTION_REAL,
+     .group = "Source",
+     .default_text = "1e-5",
+     .min = NORMA_AT_LEAST(0),
+     .max = NORMA_BELOW(1),
+     .help = "eps of the source's batch norms."},
+    {.name = "solver",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Solution",
+     .default_text = "auto",
+     .choices = solvers,
+     .help = "lu: block-cyclic FP64 factors with structured refinement. krylov: matrix-free, "
+             "minimum norm above the minimal width, least squares below. auto chooses and says "
+             "why."},
+    {.name = "dataset",
+     .type = NORMA_OPTION_STRING,
+     .group = "Data",
+     .placeholder = "NAME|FILE|FOLDER",
+     .unset_text = "source and target are not run",
+     .help = "Images for bounds and comparison: fashion-mnist (Debian's dataset-fashion-mnist, or "
+             "NORMA_DATA), an IDX file of images, or a folder with t10k-images-idx3-ubyte."},
+    {.name = "samples",
+     .type = NORMA_OPTION_INTEGER,
+     .group = "Data",
+     .default_text = "1000",
+     .unit = "images",
+     .min = NORMA_AT_LEAST(1),
+     .max = NORMA_AT_MOST(1e9),
+     .help = "The first N test images, the same for bounds and comparison."},
+    {.name = "save",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_LIST,
+     .group = "Output",
+     .placeholder = "LIST",
+     .choices = saved,
+     .unset_text = "gamma in a run with a single cell, none in a sweep",
+     .help = "Arrays to write besides the scalars: gamma (the affine maps gamma1, beta1, gamma2, "
+             "beta2 and the same as PyTorch's batch norms), weights (the frozen W1, W2)."},
+    NORMA_OPTION_END,
+};
+
+static const norma_option *const tables[] = {options, norma_config_common_options, NULL};
+static const norma_option *const plan_tables[] = {options, norma_config_common_options,
+                                                  norma_plan_options, NULL};
+
+#define DESCRIPTION                                                                                \
+    "Solves for the scales and shifts (gamma, beta) with which frozen random layers compute the "  \
+    "same function as a target layer or network, verifies the answer against its rounding floor, " \
+    "runs source and target on images, and writes everything to an HDF5 file.\n"                   \
+    "Options that take numbers or names accept lists and ranges (8,16,32..256:x2, 10..50:10): "    \
+    "the run is then their Cartesian product, one file with a dimension for each."
+
+const norma_command norma_reconstruct_command = {
+    .name = "reconstruct",
+    .summary = "solve for gamma, beta of a layer or a whole network; verify; write HDF5",
+    .description = DESCRIPTION,
+    .tables = tables,
+};
+
+const norma_command norma_reconstruct_plan_command = {
+    .name = "reconstruct",
+    .invocation = "norma plan reconstruct",
+    .summary = "predict what a reconstruction needs",
+    .description = "Predicts process grid, memory, operations, bytes written and time of a "
+                   "reconstruction without computing it. Takes the flags of norma reconstruct.",
+    .tables = plan_tables,
+};

@@ -1,0 +1,14 @@
+#ifndef NORMA_EXPERIMENTS_RECONSTRUCT_OPTIONS_H
+#define NORMA_EXPERIMENTS_RECONSTRUCT_OPTIONS_H
+/* The options of `norma reconstruct` and of `norma plan reconstruct`. */
+#include "io/config_option.h"
+
+extern const norma_command norma_reconstruct_command;
+extern const norma_command norma_reconstruct_plan_command;
+
+/* Indices of --save's choices are not used: ask norma_config_list_holds for these names. */
+#define NORMA_RECONSTRUCT_SAVE_GAMMA "gamma"
+#define NORMA_RECONSTRUCT_SAVE_WEIGHTS "weights"
+#define NORMA_RECONSTRUCT_SAVE_NONE "none"
+
+#endif

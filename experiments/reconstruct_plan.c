@@ -1,0 +1,198 @@
+#include "experiments/reconstruct_plan.h"
+
+#include "experiments/reconstruct_output.h"
+#include "mpi/log.h"
+#include "mpi/progress.h"
+#include "src/base/mem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Of the DGEMM rate, what solvers and evaluation reach on the average; for the estimate of time. */
+static const double efficiency = 0.7;
+
+/* What a cell needs at its peak depends on the number of ranks. */
+typedef struct need {
+    const norma_config *config;
+    const norma_reconstruct_inputs *inputs;
+    const norma_reconstruct_cell *cell;
+    norma_solver_options options;
+    int n_threads;
+    int64_t base; /* bytes of the process before it computes */
+} need;
+
+/* Bytes that stay from layer to layer on every rank: maps, embedded kernels, prepared tensors. */
+static double kept_bytes(const norma_reconstruct_cell *cell)
+{
+    double numbers = 0;
+    for (int64_t i = 0; i < cell->n_layers; i++) {
+        const norma_reconstruct_layer *layer = &cell->layers[i];
+        numbers += 2.0 * (double)layer->n_features + 2.0 * (double)layer->shape.n_channels_out +
+                   (double)norma_khatri_rao_n_rows(&layer->shape);
+    }
+    return 8 * numbers;
+}
+
+static norma_status evaluation_cost(const need *n, int64_t n_ranks, int64_t *bytes, double *flops)
+{
+    norma_source_shape *shapes = NULL;
+    *bytes = 0;
+    *flops = 0;
+    if (!n->inputs->dataset)
+        return NORMA_OK;
+    NORMA_TRY(NORMA_ALLOC(shapes, n->cell->n_layers));
+    for (int64_t i = 0; i < n->cell->n_layers; i++)
+        shapes[i] = n->cell->layers[i].source_shape;
+    norma_evaluate_cost_local(n->cell->network, shapes,
+                              norma_dataset_images_local(n->inputs->dataset)->n_images,
+                              (int)n_ranks, n->n_threads, 0, bytes, flops);
+    NORMA_FREE(shapes);
+    return NORMA_OK;
+}
+
+/* norma_plan_bytes_function: the peak of a rank. A limit that forbids the number of ranks gives -1;
+ * its own message is for the solver to say. */
+static int64_t peak_bytes(const void *context, int64_t n_ranks)
+{
+    const need *n = context;
+    double peak = 0;
+    int64_t evaluation = 0;
+    double flops = 0;
+    if (n_ranks > 2147483647 || evaluation_cost(n, n_ranks, &evaluation, &flops) != NORMA_OK)
+        return -1;
+    for (int64_t i = 0; i < n->cell->n_layers; i++) {
+        norma_layer_problem problem = norma_reconstruct_problem(n->cell, i);
+        norma_layer_estimate estimate;
+        if (norma_layer_solve_estimate_local(&problem, &n->options, (int)n_ranks, &estimate) !=
+            NORMA_OK) {
+            norma_status_clear();
+            return -1;
+        }
+        if (estimate.bytes > peak)
+            peak = estimate.bytes;
+    }
+    if ((double)evaluation > peak)
+        peak = (double)evaluation;
+    peak += kept_bytes(n->cell) + (double)n->base;
+    return peak < 9e18 ? (int64_t)peak : INT64_MAX;
+}
+
+/* What the solver would refuse of a cell's layers, in its own words. */
+static norma_status check_layers(const need *n, int64_t n_ranks)
+{
+    for (int64_t i = 0; i < n->cell->n_layers; i++) {
+        norma_layer_problem problem = norma_reconstruct_problem(n->cell, i);
+        norma_layer_estimate estimate;
+        norma_status status =
+            norma_layer_solve_estimate_local(&problem, &n->options, (int)n_ranks, &estimate);
+        if (status != NORMA_OK)
+            return norma_status_context(status, "layer %lld: ", (long long)i);
+    }
+    return NORMA_OK;
+}
+
+static norma_status print_layers(const need *n, const norma_plan_machine *machine, double *flops)
+{
+    for (int64_t i = 0; i < n->cell->n_layers; i++) {
+        const norma_reconstruct_layer *layer = &n->cell->layers[i];
+        norma_layer_problem problem = norma_reconstruct_problem(n->cell, i);
+        norma_layer_estimate estimate;
+        char bytes[32];
+        char grid[48];
+        NORMA_TRY(norma_layer_solve_estimate_local(&problem, &n->options, (int)machine->n_ranks,
+                                                   &estimate));
+        norma_plan_format_bytes_local(estimate.bytes, bytes, sizeof bytes);
+        for (char *c = bytes; *c; c++)
+            if (*c == ' ')
+                *c = '_';
+        snprintf(grid, sizeof grid, "%dx%d", estimate.grid_rows, estimate.grid_columns);
+        norma_log_result("%6lld %5lld %5lld %9lld %9lld %7s %9s %5d %14s %10.3e", (long long)i,
+                         (long long)layer->shape.n_channels_out,
+                         (long long)layer->shape.n_channels_in, (long long)estimate.n_rows,
+                         (long long)layer->n_features, norma_solver_name(estimate.solver), grid,
+                         estimate.n_idle, bytes, estimate.flops);
+        *flops += estimate.flops;
+    }
+    return NORMA_OK;
+}
+
+static norma_status print_cell(const need *n, const norma_plan_machine *machine)
+{
+    int64_t evaluation_bytes = 0;
+    double evaluation_flops = 0;
+    double solve_flops = 0;
+    char peak[32];
+    char available[32];
+    char written[32];
+    char time[32];
+    double replicas = (double)norma_config_get_integer(n->config, 0, "replicas");
+    double cells = (double)norma_config_get_sweep(n->config)->n_cells;
+    norma_log_result("#layer    c2    c0    n_rows        c1  solver      grid  idle "
+                     "bytes_per_rank      flops");
+    NORMA_TRY(print_layers(n, machine, &solve_flops));
+    NORMA_TRY(evaluation_cost(n, machine->n_ranks, &evaluation_bytes, &evaluation_flops));
+    norma_plan_format_bytes_local((double)peak_bytes(n, machine->n_ranks), peak, sizeof peak);
+    norma_plan_format_bytes_local((double)machine->node_memory, available, sizeof available);
+    norma_plan_format_bytes_local(
+        (double)norma_reconstruct_output_bytes(n->config, n->inputs, n->cell), written,
+        sizeof written);
+    double total = replicas * (solve_flops + evaluation_flops);
+    norma_progress_format_seconds_local(
+        total / (efficiency * machine->gemm_rate * (double)machine->n_ranks), time, sizeof time);
+    norma_log_result("# ranks %lld, %lld a node", (long long)machine->n_ranks,
+                     (long long)(machine->n_ranks < machine->ranks_per_node
+                                     ? machine->n_ranks
+                                     : machine->ranks_per_node));
+    norma_log_result("# memory a rank %s, node memory %s", peak, available);
+    norma_log_result("# flops a cell %.3e: solution %.3e, evaluation %.3e", total,
+                     replicas * solve_flops, replicas * evaluation_flops);
+    norma_log_result("# file at most %s", written);
+    norma_log_result("# time a cell about %s at %.3g GFLOP/s a rank (DGEMM measured here); cells "
+                     "%.0f",
+                     time, 1e-9 * machine->gemm_rate, cells);
+    return NORMA_OK;
+}
+
+double norma_reconstruct_memory_per_rank(const norma_plan_machine *machine)
+{
+    int64_t on_node =
+        machine->n_ranks < machine->ranks_per_node ? machine->n_ranks : machine->ranks_per_node;
+    return (double)machine->node_memory / (double)on_node;
+}
+
+norma_status norma_reconstruct_plan(const norma_config *config,
+                                    const norma_reconstruct_inputs *inputs,
+                                    const norma_plan_machine *machine, int n_threads, bool print)
+{
+    int64_t n_cells = norma_config_get_sweep(config)->n_cells;
+    int64_t base = norma_plan_peak_memory_local();
+    norma_status status = NORMA_OK;
+    for (int64_t i = 0; i < n_cells && status == NORMA_OK; i++) {
+        norma_reconstruct_cell cell;
+        norma_text where;
+        norma_text_init(&where);
+        status = norma_reconstruct_cell_init(config, inputs, i, true, &cell);
+        need n = {.config = config,
+                  .inputs = inputs,
+                  .cell = &cell,
+                  .options = {.solver = cell.solver,
+                              .memory_per_rank = norma_reconstruct_memory_per_rank(machine)},
+                  .n_threads = n_threads,
+                  .base = base};
+        norma_config_describe_cell(config, i, &where);
+        if (status == NORMA_OK)
+            status = check_layers(&n, machine->n_ranks);
+        if (status == NORMA_OK && print && (i == 0 || n_cells <= 20)) {
+            if (n_cells > 1)
+                norma_log_result("# cell %lld: %s", (long long)i, where.data ? where.data : "");
+            status = print_cell(&n, machine);
+        }
+        if (status == NORMA_OK)
+            status = norma_plan_check_local(
+                machine, n_cells > 1 && where.data ? where.data : "run", peak_bytes, &n,
+                cell.solver == NORMA_SOLVER_LU ? "--solver krylov needs no matrix" : NULL);
+        norma_text_clear(&where);
+        norma_reconstruct_cell_clear(&cell);
+    }
+    return status;
+}

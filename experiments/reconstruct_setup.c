@@ -1,0 +1,319 @@
+#include "experiments/reconstruct_setup.h"
+
+#include "src/base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The tensor field of the counters. */
+enum { TENSOR_FIRST = 0, TENSOR_SECOND = 1, TENSOR_TARGET = 0 };
+
+norma_status norma_reconstruct_check_options(const norma_config *config)
+{
+    if (!norma_config_has(config, "target") &&
+        (!norma_config_has(config, "c-out") || !norma_config_has(config, "c-in")))
+        return NORMA_FAIL(NORMA_USAGE, "no target: give --target FILE, or --c-out and --c-in for a "
+                                       "random one");
+    static const char *const random_only[] = {"c-out", "c-in", "kernel", "target-dist"};
+    for (size_t i = 0; i < sizeof random_only / sizeof random_only[0]; i++)
+        if (norma_config_has(config, "target") && norma_config_is_given(config, random_only[i]))
+            return NORMA_FAIL(norma_config_blame(config, random_only[i]),
+                              "%s: describes a random target, but --target names a file",
+                              norma_config_where(config, random_only[i]));
+    static const char *const file_decides[] = {"features", "excess", "overparam", "kernel-split",
+                                               "keep-probability"};
+    for (size_t i = 0; i < sizeof file_decides / sizeof file_decides[0]; i++)
+        if (norma_config_has(config, "source") && norma_config_is_given(config, file_decides[i]))
+            return NORMA_FAIL(norma_config_blame(config, file_decides[i]),
+                              "%s: the file of --source decides this",
+                              norma_config_where(config, file_decides[i]));
+    if (norma_config_has(config, "source") && norma_config_get_integer(config, 0, "replicas") > 1)
+        return NORMA_FAIL(norma_config_blame(config, "replicas"),
+                          "%s: source weights from a file are the same for every replica; give 1",
+                          norma_config_where(config, "replicas"));
+    if (norma_config_has(config, "dataset") && !norma_config_has(config, "target"))
+        return NORMA_FAIL(norma_config_blame(config, "dataset"),
+                          "%s: a random target layer has no images to run on; leave it out",
+                          norma_config_where(config, "dataset"));
+    if (!norma_config_has(config, "dataset") && norma_config_is_given(config, "samples"))
+        return NORMA_FAIL(norma_config_blame(config, "samples"), "%s: needs --dataset",
+                          norma_config_where(config, "samples"));
+    if (!norma_config_has(config, "bound"))
+        return NORMA_OK;
+    for (int64_t i = 0; i < norma_config_get_sweep(config)->n_cells; i++)
+        if (!norma_config_has(config, "dataset") &&
+            strcmp(norma_config_get_text(config, i, "bound"), "interval-deep") != 0)
+            return NORMA_FAIL(norma_config_blame(config, "bound"),
+                              "%s: '%s' is measured on images: give --dataset, or interval-deep",
+                              norma_config_where(config, "bound"),
+                              norma_config_get_text(config, i, "bound"));
+    return NORMA_OK;
+}
+
+norma_status norma_reconstruct_inputs_read(const norma_runtime *runtime, const norma_config *config,
+                                           norma_reconstruct_inputs *inputs)
+{
+    memset(inputs, 0, sizeof *inputs);
+    if (norma_config_has(config, "target"))
+        NORMA_TRY(norma_target_read(runtime->world, norma_config_get_text(config, 0, "target"),
+                                    &inputs->target));
+    if (norma_config_has(config, "dataset")) {
+        NORMA_TRY(norma_dataset_read(runtime->world, norma_config_get_text(config, 0, "dataset"),
+                                     norma_config_get_integer(config, 0, "samples"),
+                                     &inputs->dataset));
+        NORMA_TRY(norma_images_check(norma_dataset_images_local(inputs->dataset),
+                                     norma_target_network_local(inputs->target)));
+    }
+    if (!norma_config_has(config, "source"))
+        return NORMA_OK;
+
+    /* A random target of the first cell tells the shapes that the source must have; those of a
+     * sweep over targets differ and are checked cell by cell. */
+    norma_reconstruct_cell cell;
+    norma_status status = NORMA_OK;
+    if (inputs->target)
+        return norma_source_read(runtime->world, norma_config_get_text(config, 0, "source"),
+                                 norma_target_network_local(inputs->target), NULL, &inputs->source);
+    memset(&cell, 0, sizeof cell);
+    norma_config_shape kernel = {1, 1};
+    if (norma_config_has(config, "kernel"))
+        kernel = norma_config_get_shape(config, 0, "kernel");
+    status = norma_network_create_single(
+        norma_config_get_integer(config, 0, "c-out"), norma_config_get_integer(config, 0, "c-in"),
+        (norma_kernel_shape){kernel.height, kernel.width},
+        &(norma_activation){.kind = NORMA_ACTIVATION_IDENTITY}, &cell.random);
+    if (status == NORMA_OK)
+        status = norma_source_read(runtime->world, norma_config_get_text(config, 0, "source"),
+                                   cell.random, NULL, &inputs->source);
+    norma_reconstruct_cell_clear(&cell);
+    return status;
+}
+
+void norma_reconstruct_inputs_clear(norma_reconstruct_inputs *inputs)
+{
+    norma_source_destroy(&inputs->source);
+    norma_dataset_destroy(&inputs->dataset);
+    norma_target_destroy(&inputs->target);
+}
+
+const norma_images *norma_reconstruct_images(const norma_reconstruct_inputs *inputs)
+{
+    return inputs->dataset ? norma_dataset_images_local(inputs->dataset) : NULL;
+}
+
+/* A random target: one layer, identity activation, the same for every replica. */
+static norma_status draw_target(const norma_config *config, bool shapes_only,
+                                norma_reconstruct_cell *cell)
+{
+    norma_tensor *tensor = NULL;
+    norma_status status = NORMA_OK;
+    norma_config_shape kernel = {1, 1};
+    int64_t c2 = norma_config_get_integer(config, cell->number, "c-out");
+    int64_t c0 = norma_config_get_integer(config, cell->number, "c-in");
+    if (norma_config_has(config, "kernel"))
+        kernel = norma_config_get_shape(config, cell->number, "kernel");
+    norma_activation identity = {.kind = NORMA_ACTIVATION_IDENTITY};
+    NORMA_GOTO(status, norma_network_create_single(
+                           c2, c0, (norma_kernel_shape){kernel.height, kernel.width}, &identity,
+                           &cell->random));
+    cell->network = cell->random;
+    if (shapes_only)
+        return NORMA_OK;
+
+    norma_tensor_spec spec = {
+        .keep_probability = cell->keep_probability,
+        .role = NORMA_TENSOR_FIRST,
+        .seed = cell->seed,
+        .stream = {.purpose = NORMA_RNG_TARGET_WEIGHTS,
+                   .tensor = TENSOR_TARGET,
+                   .cell = cell->stream_cell},
+        .n_features = c2,
+        .n_channels = c0,
+        .n_taps = kernel.height * kernel.width,
+    };
+    const char *name = norma_config_get_text(config, cell->number, "target-dist");
+    NORMA_GOTO(status, norma_distribution_from_name(name, &spec.distribution));
+    NORMA_GOTO(status, norma_tensor_create(&spec, &tensor));
+    norma_tensor_fill(tensor, 0, c2, cell->random->layers[0].weight);
+done:
+    norma_tensor_destroy(&tensor);
+    return status;
+}
+
+/* c1 of a layer from --features, --excess, --overparam, or the rule's minimum. */
+static norma_status choose_width(const norma_config *config, int64_t cell, int64_t n_minimum,
+                                 int64_t *n_features)
+{
+    double wanted = (double)n_minimum;
+    if (norma_config_has(config, "features"))
+        wanted = (double)norma_config_get_integer(config, cell, "features");
+    else if (norma_config_has(config, "excess"))
+        wanted += (double)norma_config_get_integer(config, cell, "excess");
+    else if (norma_config_has(config, "overparam"))
+        wanted = ceil((1 + norma_config_get_real(config, cell, "overparam")) * wanted);
+    if (wanted < 1)
+        return NORMA_FAIL(NORMA_CONFIG, "%.0f features: a source pair needs at least one", wanted);
+    if (wanted > 2147483647.0)
+        return NORMA_FAIL(NORMA_LIMIT, "%.0f features: at most 2^31 - 1 are supported", wanted);
+    *n_features = (int64_t)wanted;
+    return NORMA_OK;
+}
+
+static norma_status init_kernel(const norma_config *config, const norma_reconstruct_cell *cell,
+                                const norma_source_pair *pair, const norma_layer *layer,
+                                norma_kernel *kernel)
+{
+    if (pair)
+        return norma_kernel_init(kernel, pair->k1, pair->k2, layer->kernel);
+    /* A linear layer has a single pixel: every split of its kernel is 1x1 + 1x1. */
+    if (layer->kernel.height == 1 && layer->kernel.width == 1)
+        return norma_kernel_split(kernel, "second", layer->kernel);
+    return norma_kernel_split(kernel, norma_config_get_text(config, cell->number, "kernel-split"),
+                              layer->kernel);
+}
+
+static norma_status init_layer(const norma_config *config, const norma_reconstruct_inputs *inputs,
+                               norma_reconstruct_cell *cell, int64_t number, bool shapes_only)
+{
+    const norma_layer *target = &cell->network->layers[number];
+    norma_reconstruct_layer *layer = &cell->layers[number];
+    const norma_source_pair *pair =
+        inputs->source ? norma_source_pair_local(inputs->source, number) : NULL;
+
+    NORMA_TRY(init_kernel(config, cell, pair, target, &layer->shape.kernel));
+    layer->shape.n_channels_out = target->n_channels_out;
+    layer->shape.n_channels_in = target->n_channels_in;
+    NORMA_TRY(norma_khatri_rao_check(&layer->shape));
+    layer->activation = target->activation;
+    if (norma_config_has(config, "activation"))
+        NORMA_TRY(norma_activation_from_name(
+            norma_config_get_text(config, cell->number, "activation"), &layer->activation));
+    NORMA_TRY(norma_activation_check_source(&layer->activation));
+
+    if (!shapes_only) {
+        int64_t n_pairs = target->n_channels_out * target->n_channels_in;
+        NORMA_TRY(NORMA_ALLOC(layer->embedded,
+                              n_pairs * norma_kernel_taps(layer->shape.kernel.composite)));
+        norma_kernel_embed(&layer->shape.kernel, n_pairs, target->weight, layer->embedded);
+    }
+    layer->n_minimum = norma_width_rule_minimum(cell->width, &layer->shape, layer->embedded);
+    if (pair)
+        layer->n_features = pair->n_features;
+    else
+        NORMA_TRY(choose_width(config, cell->number, layer->n_minimum, &layer->n_features));
+    return norma_source_shape_init(&layer->source_shape, target, &layer->shape.kernel,
+                                   layer->n_features);
+}
+
+norma_status norma_reconstruct_cell_init(const norma_config *config,
+                                         const norma_reconstruct_inputs *inputs, int64_t number,
+                                         bool shapes_only, norma_reconstruct_cell *cell)
+{
+    memset(cell, 0, sizeof *cell);
+    cell->number = number;
+    cell->seed = norma_config_get_seed(config, number, "seed");
+    bool independent = norma_config_get_choice(config, 0, "cell-streams") != 0;
+    cell->stream_cell = independent ? number : 0;
+    cell->keep_probability = norma_config_get_real(config, number, "keep-probability");
+    NORMA_TRY(norma_distribution_from_name(norma_config_get_text(config, number, "source-dist"),
+                                           &cell->distribution));
+    if (inputs->source)
+        cell->distribution = NORMA_DISTRIBUTION_GIVEN;
+    NORMA_TRY(
+        norma_width_from_name(norma_config_get_text(config, number, "width-rule"), &cell->width));
+    NORMA_TRY(
+        norma_solver_from_name(norma_config_get_text(config, number, "solver"), &cell->solver));
+    cell->bound = inputs->dataset ? NORMA_BOUND_DATA : NORMA_BOUND_INTERVAL_DEEP;
+    if (norma_config_has(config, "bound"))
+        NORMA_TRY(
+            norma_bound_from_name(norma_config_get_text(config, number, "bound"), &cell->bound));
+    if (inputs->target)
+        cell->network = norma_target_network_local(inputs->target);
+    else
+        NORMA_TRY(draw_target(config, shapes_only, cell));
+
+    NORMA_TRY(NORMA_CALLOC(cell->layers, cell->network->n_layers));
+    cell->n_layers = cell->network->n_layers;
+    for (int64_t i = 0; i < cell->n_layers; i++) {
+        norma_status status = init_layer(config, inputs, cell, i, shapes_only);
+        if (status != NORMA_OK)
+            return norma_status_context(status, "layer %lld: ", (long long)i);
+    }
+    return NORMA_OK;
+}
+
+norma_status norma_reconstruct_pair_init(norma_reconstruct_cell *cell,
+                                         const norma_reconstruct_inputs *inputs, int64_t number,
+                                         int64_t replica)
+{
+    norma_reconstruct_layer *layer = &cell->layers[number];
+    norma_tensor_spec spec = {
+        .distribution = cell->distribution,
+        .keep_probability = cell->keep_probability,
+        .seed = cell->seed,
+        .stream = {.purpose = NORMA_RNG_SOURCE_WEIGHTS,
+                   .layer = number,
+                   .replica = replica,
+                   .cell = cell->stream_cell},
+        .n_features = layer->n_features,
+    };
+    const norma_source_pair *pair =
+        inputs->source ? norma_source_pair_local(inputs->source, number) : NULL;
+    norma_tensor_destroy(&layer->w1);
+    norma_tensor_destroy(&layer->w2);
+
+    spec.role = NORMA_TENSOR_FIRST;
+    spec.stream.tensor = TENSOR_FIRST;
+    spec.n_channels = layer->shape.n_channels_in;
+    spec.n_taps = norma_kernel_taps(layer->shape.kernel.first);
+    spec.values = pair ? pair->w1 : NULL;
+    NORMA_TRY(norma_tensor_create(&spec, &layer->w1));
+
+    spec.role = NORMA_TENSOR_SECOND;
+    spec.stream.tensor = TENSOR_SECOND;
+    spec.n_channels = layer->shape.n_channels_out;
+    spec.n_taps = norma_kernel_taps(layer->shape.kernel.second);
+    spec.values = pair ? pair->w2 : NULL;
+    return norma_tensor_create(&spec, &layer->w2);
+}
+
+norma_layer_problem norma_reconstruct_problem(const norma_reconstruct_cell *cell, int64_t number)
+{
+    const norma_reconstruct_layer *layer = &cell->layers[number];
+    return (norma_layer_problem){
+        .shape = layer->shape,
+        .n_features = layer->n_features,
+        .width = cell->width,
+        .target = layer->embedded,
+        .w1 = layer->w1,
+        .w2 = layer->w2,
+    };
+}
+
+norma_source_layer norma_reconstruct_source_layer(const norma_reconstruct_cell *cell,
+                                                  int64_t number)
+{
+    const norma_reconstruct_layer *layer = &cell->layers[number];
+    norma_source_layer source = {
+        .shape = layer->source_shape,
+        .w1 = layer->w1,
+        .w2 = layer->w2,
+        .activation = layer->activation,
+    };
+    norma_maps_use(layer->maps, &source);
+    return source;
+}
+
+void norma_reconstruct_cell_clear(norma_reconstruct_cell *cell)
+{
+    for (int64_t i = 0; cell->layers && i < cell->n_layers; i++) {
+        norma_reconstruct_layer *layer = &cell->layers[i];
+        norma_maps_destroy(&layer->maps);
+        norma_tensor_destroy(&layer->w2);
+        norma_tensor_destroy(&layer->w1);
+        NORMA_FREE(layer->embedded);
+    }
+    NORMA_FREE(cell->layers);
+    norma_network_destroy(&cell->random);
+    memset(cell, 0, sizeof *cell);
+}

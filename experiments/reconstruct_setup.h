@@ -1,0 +1,87 @@
+#ifndef NORMA_EXPERIMENTS_RECONSTRUCT_SETUP_H
+#define NORMA_EXPERIMENTS_RECONSTRUCT_SETUP_H
+/*
+ * From the configuration of a reconstruction to its objects: what is read once (inputs), what a
+ * cell of the sweep fixes (cell), what a replica draws (the pairs).
+ */
+#include "io/config.h"
+#include "io/dataset.h"
+#include "io/source.h"
+#include "io/target.h"
+#include "mpi/evaluate.h"
+#include "mpi/layer_solve.h"
+#include "mpi/runtime.h"
+
+/* Files, read once a run. All owned; what the configuration does not name is NULL. */
+typedef struct norma_reconstruct_inputs {
+    norma_target *target;
+    norma_dataset *dataset;
+    norma_source *source;
+} norma_reconstruct_inputs;
+
+/* One layer of a cell. */
+typedef struct norma_reconstruct_layer {
+    norma_khatri_rao_shape shape;
+    norma_source_shape source_shape;
+    norma_activation activation; /* inside the source pair */
+    int64_t n_minimum;           /* features that the width rule asks for */
+    int64_t n_features;          /* c1 */
+    double *embedded;            /* Wt inside K, [c2][c0][|K|]; owned; NULL in a plan */
+    /* Of the current replica: */
+    norma_tensor *w1, *w2; /* owned */
+    norma_maps *maps;      /* owned */
+} norma_reconstruct_layer;
+
+/* One cell of the sweep. */
+typedef struct norma_reconstruct_cell {
+    int64_t number;
+    uint64_t seed;
+    int64_t stream_cell; /* the cell field of its random numbers */
+    norma_distribution distribution;
+    double keep_probability;
+    norma_width width;
+    norma_solver solver;
+    norma_bound bound;
+    const norma_network *network; /* of the target file, or `random` */
+    norma_network *random;        /* owned */
+    int64_t n_layers;
+    norma_reconstruct_layer *layers; /* [n_layers], owned */
+} norma_reconstruct_cell;
+
+/* Refuses combinations of options that contradict each other. Local. */
+NORMA_MUST_USE norma_status norma_reconstruct_check_options(const norma_config *config);
+
+/* Reads target, data set and source weights. Collective; *inputs is to be cleared whatever is
+ * returned. */
+NORMA_MUST_USE norma_status norma_reconstruct_inputs_read(const norma_runtime *runtime,
+                                                          const norma_config *config,
+                                                          norma_reconstruct_inputs *inputs);
+
+/* Collective. */
+void norma_reconstruct_inputs_clear(norma_reconstruct_inputs *inputs);
+
+/* The images, or NULL. Local. */
+const norma_images *norma_reconstruct_images(const norma_reconstruct_inputs *inputs);
+
+/* Shapes, widths and target weights of a cell; with shapes_only (a plan) no weight is drawn or
+ * copied. Local and equal on all ranks; *cell is to be cleared whatever is returned. */
+NORMA_MUST_USE norma_status norma_reconstruct_cell_init(const norma_config *config,
+                                                        const norma_reconstruct_inputs *inputs,
+                                                        int64_t number, bool shapes_only,
+                                                        norma_reconstruct_cell *cell);
+
+/* Prepares W1 and W2 of a layer for a replica; frees those of the one before. Local. */
+NORMA_MUST_USE norma_status norma_reconstruct_pair_init(norma_reconstruct_cell *cell,
+                                                        const norma_reconstruct_inputs *inputs,
+                                                        int64_t layer, int64_t replica);
+
+/* The system of a layer, ready to be solved or estimated; borrows from the cell. Local. */
+norma_layer_problem norma_reconstruct_problem(const norma_reconstruct_cell *cell, int64_t layer);
+
+/* The source layer that runs in the target's place; borrows from the cell. Local. */
+norma_source_layer norma_reconstruct_source_layer(const norma_reconstruct_cell *cell,
+                                                  int64_t layer);
+
+void norma_reconstruct_cell_clear(norma_reconstruct_cell *cell);
+
+#endif
