@@ -215,10 +215,10 @@ norma_status norma_reconstruct_cell_init(const norma_config *config,
     bool independent = norma_config_get_choice(config, 0, "cell-streams") != 0;
     cell->stream_cell = independent ? number : 0;
     cell->keep_probability = norma_config_get_real(config, number, "keep-probability");
-    NORMA_TRY(norma_distribution_from_name(norma_config_get_text(config, number, "source-dist"),
-                                           &cell->distribution));
-    if (inputs->source)
-        cell->distribution = NORMA_DISTRIBUTION_GIVEN;
+    cell->distribution = NORMA_DISTRIBUTION_GIVEN;
+    if (!inputs->source)
+        NORMA_TRY(norma_distribution_from_name(norma_config_get_text(config, number, "source-dist"),
+                                               &cell->distribution));
     NORMA_TRY(
         norma_width_from_name(norma_config_get_text(config, number, "width-rule"), &cell->width));
     NORMA_TRY(

@@ -83,29 +83,44 @@ norma_status norma_result_reader_has(norma_result_reader *reader, const char *pa
     return NORMA_OK;
 }
 
+/* A text is stored with a fixed length; h5py and others store variable ones. */
+static norma_status read_string(hid_t set, hid_t type, char **text)
+{
+    if (H5Tis_variable_str(type) > 0) {
+        char *read = NULL;
+        if (H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &read) < 0 || !read)
+            return NORMA_H5_FAIL(NORMA_CONFIG, "cannot read it");
+        *text = norma_mem_strdup(read);
+        H5free_memory(read);
+        return *text ? NORMA_OK : NORMA_MEMORY;
+    }
+    size_t length = H5Tget_size(type);
+    NORMA_TRY(NORMA_CALLOC(*text, (int64_t)length + 1));
+    if (H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *text) < 0)
+        return NORMA_H5_FAIL(NORMA_CONFIG, "cannot read it");
+    return NORMA_OK;
+}
+
 static norma_status read_text_root(const norma_result_reader *reader, const char *dataset,
                                    char **text)
 {
+    if (!exists_root(reader, dataset))
+        return NORMA_FAIL(NORMA_CONFIG, "%s: no dataset %s", reader->path, dataset);
     norma_status status = NORMA_OK;
-    char *read = NULL;
-    hid_t set = H5I_INVALID_HID;
-    hid_t type = H5Tcopy(H5T_C_S1);
-    if (exists_root(reader, dataset))
-        set = H5Dopen2(reader->file, dataset, H5P_DEFAULT);
-    H5Tset_size(type, H5T_VARIABLE);
-    H5Tset_cset(type, H5T_CSET_UTF8);
-    if (set < 0)
-        status = NORMA_FAIL(NORMA_CONFIG, "%s: no dataset %s", reader->path, dataset);
-    else if (H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &read) < 0 || !read)
-        status = NORMA_H5_FAIL(NORMA_CONFIG, "%s: cannot read the text %s", reader->path, dataset);
-    else if (!(*text = norma_mem_strdup(read)))
-        status = NORMA_MEMORY;
-    if (read)
-        H5free_memory(read);
+    hid_t set = H5Dopen2(reader->file, dataset, H5P_DEFAULT);
+    hid_t type = H5Dget_type(set);
+    hid_t space = H5Dget_space(set);
+    if (set < 0 || H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1)
+        status = NORMA_FAIL(NORMA_CONFIG, "it is no text");
+    else
+        status = read_string(set, type, text);
+    if (space >= 0)
+        H5Sclose(space);
+    if (type >= 0)
+        H5Tclose(type);
     if (set >= 0)
         H5Dclose(set);
-    H5Tclose(type);
-    return status;
+    return norma_status_context(status, "%s: %s: ", reader->path, dataset);
 }
 
 norma_status norma_result_reader_text(norma_result_reader *reader, const char *dataset, char **text)

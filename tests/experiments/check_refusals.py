@@ -1,0 +1,132 @@
+"""Wrong inputs: each must end within 5 seconds with the right exit code and one message from one rank that
+names the culprit, on 1 and on 4 ranks, and leave no file behind."""
+import os
+import sys
+
+import h5py
+import numpy as np
+
+import program
+
+SMALL = ["--c-out", "2", "--c-in", "2", "--seed", "1"]
+
+
+def damaged_targets(folder):
+    """Target files that are wrong in one way each; returns {name: path}."""
+    rng = np.random.default_rng(3)
+    good = {"weight": rng.standard_normal((3, 2, 3, 3)), "bias": np.zeros(3), "type": "conv2d",
+            "activation": "relu", "stride": 1, "padding": 1, "pool": "none"}
+    root = {"input_shape": np.array([2, 6, 6]), "input_min": -1.0, "input_max": 1.0}
+    paths = {name: os.path.join(folder, name + ".h5") for name in
+             ("nan", "inf", "channels", "activation", "gap", "variance", "empty", "text", "truncated",
+              "complex", "huge")}
+
+    def variant(name, changes, second=None):
+        layer = dict(good, **changes)
+        program.write_target(paths[name], [layer] + ([second] if second else []), **root)
+
+    bad = good["weight"].copy()
+    bad[1, 0, 2, 1] = np.nan
+    variant("nan", {"weight": bad})
+    bad = bad.copy()
+    bad[1, 0, 2, 1] = np.inf
+    variant("inf", {"weight": bad})
+    variant("channels", {}, dict(good, weight=rng.standard_normal((2, 5, 3, 3)), bias=np.zeros(2)))
+    variant("activation", {"activation": "rellu"})
+    variant("variance", {"bn_gamma": np.ones(3), "bn_beta": np.zeros(3), "bn_mean": np.zeros(3),
+                         "bn_var": np.array([1.0, -2.0, 1.0])})
+    variant("complex", {"weight": good["weight"] + 1j})
+    variant("huge", {"weight": 1e308 * np.ones((3, 2, 3, 3)),
+                     "bn_gamma": 100 * np.ones(3), "bn_beta": np.zeros(3), "bn_mean": np.zeros(3),
+                     "bn_var": np.ones(3)})
+    program.write_target(paths["gap"], [good, good], **root)
+    with h5py.File(paths["gap"], "a") as f:
+        f.move("layers/001", "layers/002")
+    open(paths["empty"], "w").close()
+    with open(paths["text"], "w") as f:
+        f.write("this is no HDF5 file\n" * 100)
+    with open(program.TRAINED, "rb") as f:
+        whole = f.read()
+    with open(paths["truncated"], "wb") as f:
+        f.write(whole[:len(whole) // 2])
+    return paths
+
+
+def cases(folder):
+    """(name, arguments, exit code, text that the message must contain)"""
+    targets = damaged_targets(folder)
+    config = os.path.join(folder, "run.yaml")
+    with open(config, "w") as f:
+        f.write("reconstruct:\n  c-out: 2\n  c-in: 2\n  widht-rule: max\n")
+    malformed = os.path.join(folder, "malformed.yaml")
+    with open(malformed, "w") as f:
+        f.write("reconstruct:\n  c-out: [2, 3\n  c-in: 2\n")
+    existing = os.path.join(folder, "existing.h5")
+    with h5py.File(existing, "w") as f:
+        f["x"] = 1
+    zero = os.path.join(folder, "zero.h5")
+    rng = np.random.default_rng(1)
+    w1 = rng.standard_normal((4, 2))
+    w1[3] = w1[2]
+    w2 = rng.standard_normal((2, 4))
+    w2[:, 3] = w2[:, 2]
+    program.write_source(zero, [(w1, w2)])
+    short = os.path.join(folder, "short.h5")
+    program.write_source(short, [(rng.standard_normal((4, 3)), rng.standard_normal((2, 4)))])
+
+    yield "no target", ["--seed", "1"], 2, "--target"
+    yield "unknown flag", SMALL + ["--exces", "3"], 2, "--excess"
+    yield "unknown solver", SMALL + ["--solver", "lux"], 2, "lu"
+    yield "bad number", SMALL + ["--features", "1.5"], 2, "--features"
+    yield "out of range", SMALL + ["--keep-probability", "1.5"], 2, "keep-probability"
+    yield "exclusive", SMALL + ["--features", "4", "--excess", "1"], 2, "--features"
+    yield "seed too large", ["--c-out", "2", "--c-in", "2", "--seed", "18446744073709551616"], 2, "seed"
+    yield "lu below minimum", SMALL + ["--solver", "lu", "--features", "3"], 2, "krylov"
+    yield "unknown key", ["--config", config], 2, "run.yaml:4"
+    yield "malformed yaml", ["--config", malformed], 2, "malformed.yaml"
+    yield "missing config", ["--config", config + ".not"], 2, "run.yaml.not"
+    yield "missing target", ["--target", "nowhere.h5"], 2, "nowhere.h5"
+    yield "missing dataset", ["--target", program.TRAINED, "--dataset", "nowhere"], 2, "nowhere"
+    yield "missing path", ["--target", program.TRAINED + ":/layers/000/wieght"], 2, "weight"
+    yield "nan", ["--target", targets["nan"]], 2, "[1, 0, 2, 1]"
+    yield "inf", ["--target", targets["inf"]], 2, "[1, 0, 2, 1]"
+    yield "overflow", ["--target", targets["huge"]], 2, "finite"
+    yield "channels", ["--target", targets["channels"]], 2, "layer"
+    yield "activation name", ["--target", targets["activation"]], 2, "relu"
+    yield "missing layer", ["--target", targets["gap"]], 2, "001"
+    yield "negative variance", ["--target", targets["variance"]], 2, "channel"
+    yield "complex", ["--target", targets["complex"]], 2, "complex"
+    yield "empty file", ["--target", targets["empty"]], 2, "empty.h5"
+    yield "no hdf5", ["--target", targets["text"]], 2, "text.h5"
+    yield "truncated", ["--target", targets["truncated"]], 2, "truncated.h5"
+    yield "source shapes", SMALL + ["--source", short], 2, "short.h5"
+    yield "repeated feature", SMALL + ["--source", zero, "--solver", "lu"], 4, "singular"
+    yield "too much memory", ["--c-out", "4000", "--c-in", "4000", "--solver", "lu"], 3, "krylov"
+    yield "existing output", SMALL + ["--output", existing], 2, "--force"
+    yield "missing folder", SMALL + ["--output", os.path.join(folder, "no", "out.h5")], 5, "no"
+
+
+def main():
+    ranks = [int(r) for r in sys.argv[1:]] or [1, 4]
+    with program.folder() as folder:
+        for name, arguments, code, text in cases(folder):
+            for n in ranks:
+                output = os.path.join(folder, "result.h5")
+                before = set(os.listdir(folder))
+                given = arguments if "--output" in arguments else arguments + ["--output", output]
+                done = program.launch(["reconstruct"] + given, n, timeout=30)
+                label = f"{name} on {n} ranks"
+                errors = [line for line in done.stderr.splitlines() if line.strip()]
+                print(f"{done.returncode} {done.seconds:4.1f} s {label}: "
+                      f"{errors[-1].replace(folder, '...') if errors else '-'}")
+                program.check(done.returncode == code, f"{label}: exit {done.returncode}, not {code}")
+                program.check(sum("error" in line for line in errors) == 1, f"{label}: {errors}")
+                program.check(any("error" in line and text in line for line in errors),
+                              f"{label}: '{text}' not in {errors}")
+                program.check(done.seconds < 5, f"{label}: took {done.seconds:.1f} s")
+                program.check(set(os.listdir(folder)) == before,
+                              f"{label}: left {set(os.listdir(folder)) - before}")
+    program.finish()
+
+
+main()

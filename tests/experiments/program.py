@@ -1,0 +1,70 @@
+"""Shared by the tests that run the program: launching, expecting, small input files."""
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import h5py
+import numpy as np
+
+NORMA = os.environ["NORMA"]
+SOURCE = os.environ["NORMA_SOURCE"]
+TRAINED = os.path.join(SOURCE, "experiments", "data", "fashion_cnn_w32.h5")
+
+failures = []
+
+
+def launch(arguments, ranks=1, timeout=120, environment=None):
+    """Runs `norma ARGUMENTS` and returns the finished process with .seconds added; fails on a hang."""
+    command = [NORMA] + [str(a) for a in arguments]
+    if ranks > 1:
+        command = ["mpirun", "-q", "--oversubscribe", "--bind-to", "none", "-n", str(ranks)] + command
+    env = dict(os.environ, **(environment or {}))
+    started = time.monotonic()
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=env)
+    except subprocess.TimeoutExpired:
+        sys.exit(f"HANG after {timeout} s: {' '.join(command)}")
+    done.seconds = time.monotonic() - started
+    return done
+
+
+def check(condition, what):
+    """Records a failed check; the test goes on and fails at its end."""
+    if not condition:
+        failures.append(what)
+        print("FAILED:", what)
+
+
+def finish():
+    if failures:
+        sys.exit(f"{len(failures)} checks failed")
+    print("all checks passed")
+
+
+def folder():
+    """A temporary folder that goes away with the object."""
+    return tempfile.TemporaryDirectory(prefix="norma_test_")
+
+
+def write_target(path, layers, **root):
+    """layers: list of dicts with weight, optional bias and bn_*, and group attributes."""
+    with h5py.File(path, "w") as f:
+        for name, value in root.items():
+            f.attrs[name] = value
+        for i, layer in enumerate(layers):
+            g = f.create_group(f"layers/{i:03d}")
+            for name, value in layer.items():
+                if isinstance(value, np.ndarray):
+                    g[name] = value
+                else:
+                    g.attrs[name] = value
+
+
+def write_source(path, pairs):
+    """pairs: list of (W1, W2)."""
+    with h5py.File(path, "w") as f:
+        for i, (w1, w2) in enumerate(pairs):
+            f[f"source/{i:03d}/W1"] = w1
+            f[f"source/{i:03d}/W2"] = w2
