@@ -51,7 +51,7 @@ def system(w1, w2, target, rule):
         difference = block - ratio[:, None] * block[pivot[i]][None, :]
         kept.append(np.delete(difference, pivot[i], axis=0))
     m = np.vstack(kept)
-    scale = np.sqrt(np.mean(np.sum(m * m, axis=1)))
+    scale = np.sqrt(np.mean(np.sum(m * m, axis=1)) / m.shape[1])
     closed = np.vstack([m, scale * np.ones(m.shape[1])])
     right = np.zeros(closed.shape[0])
     right[-1] = scale
