@@ -140,7 +140,7 @@ def check_own(path, layer, name, known):
     if not any(within(name, folder) for folder in LAYERS[layer]):
         return f'{layer} may not include "{name}"'
     mine, other = (os.path.splitext(os.path.basename(p))[0] for p in (path, name))
-    if layer == "experiments" and other in DRIVERS and mine not in (other, "norma"):
+    if name.startswith("experiments/") and other in DRIVERS and mine not in (other, "norma"):
         return f'a driver does not include another: "{name}"'
     return None
 
