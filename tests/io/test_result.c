@@ -1,5 +1,5 @@
 /* io/result and io/schema: distributed writes read back by one process, the life of a file, what is
- * refused, and failures that all ranks must learn of. */
+ * refused. */
 #include "tests/harness/mpi_harness.h"
 
 #include "io/h5.h"
@@ -11,10 +11,8 @@
 #include "src/base/mem.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -364,37 +362,6 @@ static void test_wrong_calls(void **state)
     norma_test_check_all(!exists(part) && !exists(path));
 }
 
-/* The file system refuses bytes beyond a limit on one rank after the file was made: one status,
- * nobody waits, nothing is left that looks finished. */
-static void test_failing_write(void **state)
-{
-    norma_result *file = NULL;
-    struct rlimit old;
-    int last = norma_test_runtime->size - 1;
-    (void)state;
-    start();
-    getrlimit(RLIMIT_FSIZE, &old);
-    struct rlimit low = {.rlim_cur = 1 << 16, .rlim_max = old.rlim_max};
-    signal(SIGXFSZ, SIG_IGN);
-    norma_test_ok_all(create(false, &file));
-    add_matrix(file);
-    if (norma_test_runtime->rank == last)
-        setrlimit(RLIMIT_FSIZE, &low);
-    double value = 1;
-    norma_status status = NORMA_OK;
-    if (norma_test_runtime->rank == last)
-        status = norma_result_write_local(file, "/by_columns", NORMA_FLOAT64, (int64_t[]){300, 900},
-                                          NULL, &value);
-    norma_test_check_all((status == NORMA_IO) == (norma_test_runtime->rank == last));
-    norma_status_clear();
-    for (int rank = 0; rank <= last; rank++)
-        setrlimit(RLIMIT_FSIZE, &low);
-    norma_test_fails_all(write_block(file, "/by_rows", true, last + 1), NORMA_IO, "/by_rows");
-    norma_result_abandon(&file);
-    setrlimit(RLIMIT_FSIZE, &old);
-    norma_test_check_all(!exists(part) && !exists(path));
-}
-
 static void test_attributes_and_texts(void **state)
 {
     enum { LONG = 70000 };
@@ -448,7 +415,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_abandoned_with_and_without_cells),
     cmocka_unit_test(test_refusals),
     cmocka_unit_test(test_wrong_calls),
-    cmocka_unit_test(test_failing_write),
     cmocka_unit_test(test_attributes_and_texts),
 };
 
