@@ -1,5 +1,7 @@
 #include "mpi/log.h"
 
+#include "src/base/mem.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -26,15 +28,23 @@ bool norma_log_speaks_local(void)
     return speaker;
 }
 
-/* One line in one write, so that lines of several programs do not mix. */
+/* One line in one write, so that lines of several programs do not mix; a text of many lines, such
+ * as a help page, is as long as it wants. */
 static void print_line(FILE *stream, const char *prefix, const char *format, va_list arguments)
 {
     char line[2048];
+    char *text = NULL;
+    va_list again;
     if (!speaker)
         return;
-    vsnprintf(line, sizeof line, format, arguments);
-    fprintf(stream, "%s%s\n", prefix, line);
+    va_copy(again, arguments);
+    int length = vsnprintf(line, sizeof line, format, arguments);
+    if (length >= (int)sizeof line && NORMA_ALLOC(text, (int64_t)length + 1) == NORMA_OK)
+        vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    fprintf(stream, "%s%s\n", prefix, text ? text : line);
     fflush(stream);
+    norma_mem_free(text);
 }
 
 void norma_log_info(const char *format, ...)

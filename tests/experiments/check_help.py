@@ -1,0 +1,25 @@
+"""Help pages as a user sees them: from the first line to the last, once on any number of ranks, nothing on
+stderr, exit code 0."""
+import program
+
+PAGES = [(["--help"], "srun norma ...'."),
+         (["reconstruct", "--help"], "option: [value, value]"),
+         (["plan", "reconstruct", "--help"], "option: [value, value]"),
+         (["evaluate", "--help"], "This text."),
+         (["info", "--help"], "This text."),
+         (["--version"], " bits")]
+
+
+def main():
+    for arguments, last in PAGES:
+        label = "norma " + " ".join(arguments)
+        alone = program.launch(arguments)
+        print(f"{label}: {len(alone.stdout)} characters")
+        program.check(alone.returncode == 0 and not alone.stderr,
+                      f"{label}: exit {alone.returncode}: {alone.stderr}")
+        program.check(alone.stdout.rstrip().endswith(last), f"{label} ends with '{alone.stdout[-40:]}'")
+        program.check(program.launch(arguments, ranks=3).stdout == alone.stdout, f"{label}: differs on 3 ranks")
+    program.finish()
+
+
+main()
