@@ -1,5 +1,6 @@
 """Walks every agreement of a small run: the k-th one is made to fail on one rank, for k = 0, 1, … until the
 run succeeds. Each run must end in time, say so once, exit with 4, and leave no result behind."""
+import concurrent.futures
 import os
 
 import h5py
@@ -15,41 +16,51 @@ def result_is_complete(path):
         return f.attrs["status"] == "complete"
 
 
-def walk(ranks, failing, solver, step):
-    """Every `step`-th agreement, from the first to beyond the last."""
+def attempt(ranks, failing, solver, k):
+    """One run whose k-th agreement fails. Returns "failed", "late" (behind the last rename) or "done"."""
     with program.folder() as folder:
         output = os.path.join(folder, "out.h5")
-        k = 0
-        n_late = 0
-        while True:
-            done = program.launch(RUN + ["--solver", solver, "--output", output], ranks, timeout=20,
-                                  environment={"NORMA_TEST_FAIL": f"{k}@{failing}"})
-            label = f"agreement {k} on rank {failing} of {ranks} ({solver})"
-            if done.returncode == 0:
-                program.check("injected" not in done.stderr, f"{label}: reported but not failed")
-                program.check(result_is_complete(output), f"{label}: no complete output")
-                break
-            program.check(done.returncode == 4, f"{label}: exit {done.returncode}: {done.stderr}")
-            errors = [line for line in done.stderr.splitlines() if line.strip()]
-            program.check(len(errors) == 1 and "injected failure" in errors[0],
-                          f"{label}: messages {errors}")
-            # Once the finished file has its name, it stays; before, nothing may be left.
-            if os.path.exists(output):
-                program.check(result_is_complete(output), f"{label}: left an incomplete file")
-                os.remove(output)
-                n_late += 1
-            program.check(not os.listdir(folder), f"{label}: left {os.listdir(folder)}")
-            k += step
-        print(f"agreements 0 to {k} walked in steps of {step} on {ranks} ranks, failing rank {failing}, "
-              f"solver {solver}; {n_late} behind the last rename")
-        program.check(k > 50, f"only {k} agreements seen")
-        program.check(n_late <= 4, f"{n_late} failures behind the last rename")
+        done = program.launch(RUN + ["--solver", solver, "--output", output], ranks, timeout=60,
+                              environment={"NORMA_TEST_FAIL": f"{k}@{failing}"})
+        label = f"agreement {k} on rank {failing} of {ranks} ({solver})"
+        if done.returncode == 0:
+            program.check("injected" not in done.stderr, f"{label}: reported but not failed")
+            program.check(result_is_complete(output), f"{label}: no complete output")
+            return "done"
+        program.check(done.returncode == 4, f"{label}: exit {done.returncode}: {done.stderr}")
+        errors = [line for line in done.stderr.splitlines() if line.strip()]
+        program.check(len(errors) == 1 and "injected failure" in errors[0],
+                      f"{label}: messages {errors}")
+        # Once the finished file has its name, it stays; before, nothing may be left.
+        late = os.path.exists(output)
+        if late:
+            program.check(result_is_complete(output), f"{label}: left an incomplete file")
+            os.remove(output)
+        program.check(not os.listdir(folder), f"{label}: left {os.listdir(folder)}")
+        return "late" if late else "failed"
+
+
+def walk(ranks, failing, solver, step):
+    """Every `step`-th agreement, from the first to beyond the last, several runs at a time."""
+    batch = 32
+    outcomes = []
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        while "done" not in outcomes:
+            numbers = [step * (len(outcomes) + i) for i in range(batch)]
+            outcomes += pool.map(lambda k: attempt(ranks, failing, solver, k), numbers)
+    n = outcomes.index("done")
+    n_late = outcomes.count("late")
+    print(f"{n} agreements walked in steps of {step} on {ranks} ranks, failing rank {failing}, "
+          f"solver {solver}; {n_late} behind the last rename")
+    program.check(set(outcomes[n:]) == {"done"}, "an agreement fails behind the last one")
+    program.check(n * step > 50, f"only {n} agreements seen")
+    program.check(n_late <= 4, f"{n_late} failures behind the last rename")
 
 
 def main():
     walk(2, 1, "lu", 1)
-    walk(1, 0, "lu", 7)
-    walk(3, 1, "krylov", 7)
+    walk(1, 0, "lu", 11)
+    walk(3, 1, "krylov", 11)
     program.finish()
 
 
