@@ -222,6 +222,7 @@ static norma_status reconstruct(run_state *run)
     int64_t n_cells = norma_config_get_sweep(run->config)->n_cells;
     norma_status status = NORMA_OK;
     NORMA_GOTO(status, open_output(run));
+    NORMA_GOTO(status, norma_result_begin(run->output.file));
     status = NORMA_CALLOC(run->evaluations, run->output.n_replicas);
     NORMA_GOTO(status, norma_agree(runtime->world, status));
     norma_progress_init_local(&run->progress, "layers", "layer",

@@ -4,6 +4,7 @@ import concurrent.futures
 import os
 
 import h5py
+import numpy as np
 
 import program
 
@@ -31,11 +32,17 @@ def attempt(ranks, failing, solver, k):
         errors = [line for line in done.stderr.splitlines() if line.strip()]
         program.check(len(errors) == 1 and "injected failure" in errors[0],
                       f"{label}: messages {errors}")
-        # Once the finished file has its name, it stays; before, nothing may be left.
+        # Once the finished file has its name, it stays; before, nothing may be left but results that
+        # were finished, in a .part that opens.
         late = os.path.exists(output)
         if late:
             program.check(result_is_complete(output), f"{label}: left an incomplete file")
             os.remove(output)
+        if os.path.exists(output + ".part"):
+            with h5py.File(output + ".part") as f:
+                program.check(f.attrs["status"] == "running" and np.isfinite(f["rmse"][...]).all(),
+                              f"{label}: left a .part without results")
+            os.remove(output + ".part")
         program.check(not os.listdir(folder), f"{label}: left {os.listdir(folder)}")
         return "late" if late else "failed"
 
