@@ -99,7 +99,8 @@ RNG_INLINE void rng_store_lanes(unsigned char *out, int64_t n, rng_words x)
         return;
     }
     rng_store(whole, x);
-    memcpy(out, whole, (size_t)(8 * n));
+    for (int64_t i = 0; i < n; i++)
+        memcpy(out + 8 * i, whole + 8 * i, 8);
 }
 
 RNG_INLINE void rng_lanes_of_kind(norma_rng_kind kind, const norma_rng_counter *counter,
