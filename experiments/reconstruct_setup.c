@@ -119,6 +119,7 @@ static norma_status draw_target(const norma_config *config, bool shapes_only,
     cell->network = cell->random;
     if (shapes_only)
         return NORMA_OK;
+    NORMA_GOTO(status, norma_network_allocate(cell->random));
 
     norma_tensor_spec spec = {
         .keep_probability = cell->keep_probability,

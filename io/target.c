@@ -183,6 +183,7 @@ static norma_status read_weight_root(const norma_h5_input *input, const char *pa
     NORMA_TRY(norma_index_multiply(n, norma_kernel_taps(kernel), "elements of a weight", &n));
     NORMA_GOTO(status,
                norma_network_create_single(extents[0], extents[1], kernel, &identity, &network));
+    NORMA_GOTO(status, norma_network_allocate(network));
     NORMA_GOTO(status,
                norma_h5_input_read_root(input, path, rank, extents, network->layers[0].weight));
     *out = network;

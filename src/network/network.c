@@ -144,7 +144,6 @@ norma_status norma_network_create_single(int64_t n_channels_out, int64_t n_chann
         network->input.height = network->input.width = 1;
     network->input_min = -1;
     network->input_max = 1;
-    NORMA_GOTO(status, norma_network_allocate(network));
     NORMA_GOTO(status, norma_network_infer_shapes(network));
     *out = network;
     return NORMA_OK;

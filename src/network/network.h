@@ -89,9 +89,9 @@ void norma_network_attach(norma_network *network, double *storage);
 /* The same with memory of the network's own: weights and biases 0, scale 1, offset 0. */
 NORMA_MUST_USE norma_status norma_network_allocate(norma_network *network);
 
-/* A network of a single layer on unknown image extents, its weight and bias 0, input range
- * [-1, 1]: for random targets and bare weight files. Linear when kernel is 1 x 1. Caller owns *out.
- */
+/* A network of a single layer on unknown image extents, input range [-1, 1]: for random targets and
+ * bare weight files. Linear when kernel is 1 x 1. Without weights, enough for shapes; they follow
+ * with norma_network_allocate or _attach. Caller owns *out. */
 NORMA_MUST_USE norma_status norma_network_create_single(int64_t n_channels_out,
                                                         int64_t n_channels_in,
                                                         norma_kernel_shape kernel,

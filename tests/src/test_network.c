@@ -185,6 +185,7 @@ static void test_fold(void **state)
     norma_network *network = NULL;
     norma_test_ok(
         norma_network_create_single(3, 5, (norma_kernel_shape){1, 1}, &identity, &network));
+    norma_test_ok(norma_network_allocate(network));
     norma_layer *layer = &network->layers[0];
     double gamma[3] = {1.5, -0.5, 2}, beta[3] = {0.1, 0.2, 0.3}, mean[3] = {1, -1, 0.5};
     double var[3] = {0.25, 4, 0}, x[5], before[3], after[3], eps = 1e-3;
@@ -316,6 +317,7 @@ static void test_images(void **state)
     double x[6];
     norma_test_ok(
         norma_network_create_single(3, 6, (norma_kernel_shape){1, 1}, &identity, &network));
+    norma_test_ok(norma_network_allocate(network));
     norma_test_ok(norma_images_check(&images, network));
     network->scale[1] = 2;
     network->offset[1] = -1;
@@ -329,6 +331,7 @@ static void test_images(void **state)
     images.shape.width = 3;
     norma_test_ok(
         norma_network_create_single(2, 6, (norma_kernel_shape){1, 1}, &identity, &network));
+    norma_test_ok(norma_network_allocate(network));
     norma_test_fails(norma_images_check(&images, network), NORMA_CONFIG, "label 2 of image 1");
     norma_network_destroy(&network);
 }
