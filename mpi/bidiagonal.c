@@ -10,6 +10,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Fewer steps by a fifth changed the smallest singular value by less than this, relatively. */
+#define SETTLED 3e-4
+
 norma_status norma_bidiagonal_create_local(norma_product *product, norma_product_form form,
                                            int64_t max_steps, norma_bidiagonal **out)
 {
@@ -70,30 +73,48 @@ void norma_bidiagonal_step(norma_bidiagonal *process)
     }
 }
 
-bool norma_bidiagonal_singular_values_local(const norma_bidiagonal *p, double *largest,
-                                            double *smallest)
+/* Extreme singular values by the coefficients so far; true when the smallest one has settled. */
+static bool read_singular_values(const norma_bidiagonal *p, double *largest, double *smallest)
 {
-    bool wide = norma_product_n_features_local(p->product) >= p->n_rows;
-    int64_t n_links = p->n_links - (wide ? 1 : 0);
-    int64_t n_before = 2 * (p->n_links * 4 / 10) - (wide ? 1 : 0);
+    int64_t wide = norma_product_n_features_local(p->product) >= p->n_rows ? 1 : 0;
+    int64_t n_links = p->n_links - wide;
+    int64_t n_before = 2 * (p->n_links * 4 / 10) - wide;
     if (n_links < 1)
         return false;
     *largest = norma_condition_largest_link_local(p->links, n_links);
     *smallest = norma_condition_smallest_link_local(p->links, n_links);
-    if (n_before < 1)
-        return false;
-    double before = norma_condition_smallest_link_local(p->links, n_before);
-    return before <= *smallest * (1 + 1e-4);
+    return n_before > 0 &&
+           norma_condition_smallest_link_local(p->links, n_before) <= *smallest * (1 + SETTLED);
 }
 
-/* After a step: true, and the step's coefficients dropped, where alpha is nothing but rounding. */
-static bool drop_null_link(norma_bidiagonal *p, int64_t n)
+/* Whether the last step found no direction but rounding: alpha after all of A', beta after all of
+ * A. */
+static bool is_null(const norma_bidiagonal *p, double link)
 {
-    if (p->alpha > (double)n * DBL_EPSILON * p->links[0])
-        return false;
-    if (p->alpha > 0)
-        p->n_links -= 2;
-    return true;
+    return !(link > (double)p->n_rows * DBL_EPSILON * p->links[0]);
+}
+
+bool norma_bidiagonal_settle(norma_bidiagonal *p, double *largest, double *smallest)
+{
+    int64_t n_features = norma_product_n_features_local(p->product);
+    int64_t n_fewer = n_features < p->n_rows ? n_features : p->n_rows;
+    int64_t next = p->n_links / 2;
+    while (p->n_links > 0) {
+        int64_t k = p->n_links / 2;
+        bool exhausted = is_null(p, p->alpha) || is_null(p, p->beta);
+        bool full = p->n_links + 2 > p->max_links;
+        if (k >= next || exhausted || full) {
+            if (read_singular_values(p, largest, smallest))
+                return true;
+            if (exhausted || full)
+                return k >= n_fewer;
+            next = k < 16 ? 20 : k + k / 4;
+        }
+        norma_bidiagonal_step(p);
+        if (is_null(p, p->alpha))
+            p->n_links = 2 * k; /* it would be the smallest singular value */
+    }
+    return false;
 }
 
 norma_status norma_bidiagonal_measure(MPI_Comm comm, norma_product *product,
@@ -110,16 +131,8 @@ norma_status norma_bidiagonal_measure(MPI_Comm comm, norma_product *product,
     NORMA_GOTO(status, norma_agree(comm, status));
     norma_rng_fill_normal(seed, &stream, 0, n, start);
     norma_bidiagonal_start_local(p, start);
-    int64_t next = 20;
-    for (int64_t k = 1; k <= max_steps && p->beta > 0; k++) {
-        norma_bidiagonal_step(p);
-        bool exhausted = drop_null_link(p, n) || !(p->beta > 1e-14 * p->links[0]);
-        if (k < next && !exhausted)
-            continue;
-        if (norma_bidiagonal_singular_values_local(p, largest, smallest) || exhausted)
-            break;
-        next = k + k / 4;
-    }
+    norma_bidiagonal_step(p);
+    (void)norma_bidiagonal_settle(p, largest, smallest);
 done:
     norma_bidiagonal_destroy_local(&p);
     NORMA_FREE(start);

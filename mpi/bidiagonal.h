@@ -41,14 +41,13 @@ void norma_bidiagonal_start_local(norma_bidiagonal *process, const double *b);
 /* One step; beta must not be 0. alpha = 0 says that no further v exists. Collective. */
 void norma_bidiagonal_step(norma_bidiagonal *process);
 
-/* The largest and the smallest nonzero singular value of A as the coefficients so far show them;
- * neither is set after no step. False when the smallest one still moves: fewer steps by a fifth
- * gave another, by more than 1e-4 of it. Local. */
-bool norma_bidiagonal_singular_values_local(const norma_bidiagonal *process, double *largest,
-                                            double *smallest);
+/* Steps on until the smallest nonzero singular value of A shows to about 1e-3 in the coefficients,
+ * the vectors are exhausted or the room is full; *largest and *smallest are what they show then,
+ * unchanged after no step. False when that is not to be trusted. Collective. */
+bool norma_bidiagonal_settle(norma_bidiagonal *process, double *largest, double *smallest);
 
-/* The same by a process of its own from a start that is random under `seed`: until the smallest
- * has settled, the vectors are exhausted, or max_steps. Collective over comm. */
+/* The same by a process of its own from a start that is random under `seed`, in at most max_steps
+ * steps. Collective over comm. */
 NORMA_MUST_USE norma_status norma_bidiagonal_measure(MPI_Comm comm, norma_product *product,
                                                      norma_product_form form, int64_t max_steps,
                                                      uint64_t seed, double *largest,
