@@ -73,16 +73,13 @@ void norma_bidiagonal_step(norma_bidiagonal *process)
     }
 }
 
-/* Extreme singular values by the coefficients so far; true when the smallest one has settled. */
+/* Extreme singular values by the coefficients so far; true when the smallest one has settled. The
+ * rectangular matrix, last beta included, knows A on its row space only: no zero disturbs it. */
 static bool read_singular_values(const norma_bidiagonal *p, double *largest, double *smallest)
 {
-    int64_t wide = norma_product_n_features_local(p->product) >= p->n_rows ? 1 : 0;
-    int64_t n_links = p->n_links - wide;
-    int64_t n_before = 2 * (p->n_links * 4 / 10) - wide;
-    if (n_links < 1)
-        return false;
-    *largest = norma_condition_largest_link_local(p->links, n_links);
-    *smallest = norma_condition_smallest_link_local(p->links, n_links);
+    int64_t n_before = 2 * (p->n_links * 4 / 10);
+    *largest = norma_condition_largest_link_local(p->links, p->n_links);
+    *smallest = norma_condition_smallest_link_local(p->links, p->n_links);
     return n_before > 0 &&
            norma_condition_smallest_link_local(p->links, n_before) <= *smallest * (1 + SETTLED);
 }

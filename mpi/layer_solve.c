@@ -19,6 +19,9 @@ static norma_system_solver *const solvers[NORMA_N_SOLVERS] = {
 /* An answer this many times above the floor is no answer. */
 #define TOLERATED 100
 
+/* An exact answer with a larger residual, relative to the target, has no digit worth naming. */
+#define LARGEST_RESIDUAL 1e-4
+
 typedef struct work {
     MPI_Comm comm;
     const norma_layer_problem *problem;
@@ -158,6 +161,17 @@ static void measure_single(work *w, const norma_layer_solution *s, double *rmse)
     *rmse = measure_error(w, w->rounded2, &largest) * w->rule->scale;
 }
 
+/* Largest |gamma1|, |gamma2| in the target's own scale. */
+static double largest_gamma(const work *w, const norma_layer_solution *s)
+{
+    double largest = 0;
+    for (int64_t J = 0; J < w->choice.n_used; J++)
+        largest = fmax(largest, fabs(s->gamma1[J] * w->gamma1_unit));
+    for (int64_t i = 0; i < w->problem->shape.n_channels_out; i++)
+        largest = fmax(largest, fabs(s->gamma2[i] * w->gamma2_unit));
+    return largest;
+}
+
 /* ||diag(gamma2) KR||_2. */
 static norma_status measure_scaled_norm(work *w, const norma_layer_solution *s, double *norm)
 {
@@ -185,7 +199,14 @@ static norma_status judge(work *w, norma_layer_solution *s)
     s->floor = 10 * NORMA_ROUNDOFF * norm *
                norma_replicated_norm_local(s->gamma1, w->choice.n_used) / root_n;
     measure_single(w, s, &s->rmse_single);
-    if (s->least_squares || s->rmse <= TOLERATED * s->floor)
+    if (s->least_squares)
+        return NORMA_OK;
+    if (!(s->relative_residual <= LARGEST_RESIDUAL)) /* a huge gamma has a floor as high */
+        return NORMA_FAIL(NORMA_NUMERIC,
+                          "%s: gamma is nothing but rounding (relative residual %.3g, largest "
+                          "|gamma| %.3g): does the source reach every output channel?",
+                          norma_solver_name(s->solver), s->relative_residual, largest_gamma(w, s));
+    if (s->rmse <= TOLERATED * s->floor)
         return NORMA_OK;
     return NORMA_FAIL(NORMA_NUMERIC,
                       "%s: the answer misses the floor of double precision: rmse %.3g where %.3g "
@@ -200,15 +221,9 @@ static void unscale(const work *w, norma_layer_solution *s)
     s->rmse *= w->rule->scale;
     s->max_error *= w->rule->scale;
     s->floor *= w->rule->scale;
-    s->max_abs_gamma = 0;
-    for (int64_t J = 0; J < w->problem->n_features; J++) {
-        s->gamma1[J] *= w->gamma1_unit;
-        s->max_abs_gamma = fmax(s->max_abs_gamma, fabs(s->gamma1[J]));
-    }
-    for (int64_t i = 0; i < w->problem->shape.n_channels_out; i++) {
-        s->gamma2[i] *= w->gamma2_unit;
-        s->max_abs_gamma = fmax(s->max_abs_gamma, fabs(s->gamma2[i]));
-    }
+    s->max_abs_gamma = largest_gamma(w, s);
+    norma_replicated_scale_local(w->gamma1_unit, s->gamma1, w->problem->n_features);
+    norma_replicated_scale_local(w->gamma2_unit, s->gamma2, w->problem->shape.n_channels_out);
 }
 
 /* One rank's answer for all: processors that differ may differ in a last bit. */

@@ -8,6 +8,7 @@
 #include "src/base/index.h"
 #include "src/base/mem.h"
 
+#include <math.h>
 #include <string.h>
 
 struct norma_lu {
@@ -42,8 +43,9 @@ static bool is_serial(const norma_lu *lu)
 }
 
 /* The LU factors in place. Collective over the grid's active ranks; local status. */
-static norma_status factor(norma_lu *lu)
+static norma_status factor(norma_lu *lu, const norma_system *system)
 {
+    int64_t first = 0;
     const int one = 1;
     const int n = (int)lu->n;
     int info = 0;
@@ -56,6 +58,8 @@ static norma_status factor(norma_lu *lu)
         pdgetrf_(&n, &n, m->data, &one, &one, m->descriptor, lu->pivots, &info);
     if (info < 0)
         return NORMA_FAIL(NORMA_LIBRARY, "LU factorization refused its argument %d", -info);
+    if (info > 0 && norma_product_zero_features_local(system->product, &first) > 0)
+        return norma_system_singular_local(system, INFINITY);
     if (info > 0)
         return NORMA_FAIL(NORMA_NUMERIC,
                           "the system is singular: feature %d is a combination of those before it",
@@ -96,7 +100,7 @@ norma_status norma_lu_create(const norma_system *system, double *seconds_assembl
                                              lu->matrix));
     MPI_Barrier(lu->comm);
     double assembled = norma_progress_clock_local();
-    NORMA_GOTO(status, norma_agree(lu->comm, factor(lu)));
+    NORMA_GOTO(status, norma_agree(lu->comm, factor(lu, system)));
     *seconds_assembly += assembled - start;
     *seconds_factor += norma_progress_clock_local() - assembled;
     *out = lu;

@@ -1,5 +1,6 @@
 #include "mpi/agree.h"
 #include "mpi/bidiagonal.h"
+#include "mpi/condition.h"
 #include "mpi/progress.h"
 #include "mpi/replicated.h"
 #include "mpi/system.h"
@@ -28,6 +29,7 @@ typedef struct work {
     double trial_size;  /* ||residual|| */
     double gradient;    /* ||S' residual||; least squares only */
     double sigma_max, sigma_min; /* of the system, as the first pass saw them */
+    bool is_singular;            /* the first pass met a direction that is nothing but rounding */
     bool settled;                /* and whether it saw them well */
     double seconds_condition;
     int64_t iterations;
@@ -134,6 +136,17 @@ static void run_lsqr(work *w)
     }
 }
 
+/* Whether Craig's triangular factor, which is all of its condition, is singular: the x that it
+ * gives is then huge, and excuses any residual. */
+static bool sees_singular(const work *w)
+{
+    const norma_bidiagonal *p = w->process;
+    if (!w->wide || p->n_links == 0)
+        return w->wide;
+    return norma_condition_smallest_link_local(p->links, p->n_links - 1) <=
+           (double)w->n * DBL_EPSILON * norma_condition_largest_link_local(p->links, p->n_links);
+}
+
 /* Passes from the true residual, each kept if it makes that (or the gradient) smaller, until it is
  * as small as wanted or no longer halved. */
 static void run_passes(work *w)
@@ -146,6 +159,7 @@ static void run_passes(work *w)
         else
             run_lsqr(w);
         if (pass == 0) {
+            w->is_singular = sees_singular(w);
             double start = norma_progress_clock_local();
             w->settled = norma_bidiagonal_settle(w->process, &w->sigma_max, &w->sigma_min);
             w->seconds_condition = norma_progress_clock_local() - start;
@@ -167,9 +181,8 @@ static void run_passes(work *w)
 
 static norma_status judge(const work *w)
 {
-    /* A huge x excuses any residual: it comes of a direction that is nothing but rounding. */
-    if (w->wide && w->iterations > 0 && w->sigma_min <= (double)w->n * DBL_EPSILON * w->sigma_max)
-        return norma_system_singular_local(w->system, w->sigma_max / w->sigma_min);
+    if (w->is_singular)
+        return norma_system_singular_local(w->system, INFINITY);
     if (is_good(w, 200))
         return NORMA_OK;
     bool limit = w->iterations >= w->system->max_iterations;
