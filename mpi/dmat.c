@@ -16,7 +16,11 @@ int64_t norma_dmat_largest_local(int64_t n, int64_t block, norma_grid_shape shap
 int norma_dmat_ranks_needed_local(int64_t n, int64_t block)
 {
     int64_t n_blocks = norma_index_ceil_divide(n, block);
-    int n_ranks = 1;
+    /* The elements shared out evenly are fewer than the largest share: no use in starting below. */
+    double least = (double)n * (double)n / (double)NORMA_DMAT_MAX_LOCAL;
+    if (least > INT_MAX / 2)
+        return INT_MAX;
+    int n_ranks = least > 1 ? (int)least : 1;
     while (
         norma_dmat_largest_local(n, block, norma_grid_choose_local(n_ranks, n_blocks, n_blocks)) >
         NORMA_DMAT_MAX_LOCAL)

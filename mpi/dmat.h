@@ -26,7 +26,7 @@ typedef struct norma_dmat {
 int64_t norma_dmat_largest_local(int64_t n, int64_t block, norma_grid_shape shape);
 
 /* The smallest number of ranks whose grid (norma_grid_choose_local) keeps every local block of an
- * n x n matrix within NORMA_DMAT_MAX_LOCAL. Local, pure. */
+ * n x n matrix within NORMA_DMAT_MAX_LOCAL; INT_MAX where that is more than 2^30. Local, pure. */
 int norma_dmat_ranks_needed_local(int64_t n, int64_t block);
 
 /* NORMA_LIMIT, naming the number of ranks that fits, when an n x n matrix on this grid would leave

@@ -6,6 +6,7 @@
 #include "mpi/grid.h"
 #include "mpi/layout.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 /* Deals items out one by one and compares every function with the count so far. */
@@ -152,6 +153,11 @@ static void test_limit_of_local_elements(void **state)
     norma_test_check_all(
         norma_dmat_largest_local(1000000, 64, norma_grid_choose_local(needed - 1, blocks, blocks)) >
         NORMA_DMAT_MAX_LOCAL);
+
+    /* Found without trying every number below: 4096 x 4096 channels with 3x3 taps. */
+    int many = norma_dmat_ranks_needed_local(150994944, 64);
+    norma_test_check_all(many >= 10616832 && many < 10700000);
+    norma_test_check_all(norma_dmat_ranks_needed_local(2147483647, 64) == INT_MAX);
 }
 
 static void test_matrix_blocks_add_up(void **state)
