@@ -104,21 +104,24 @@ static norma_status read_stored(evaluation *e)
 /* The affine maps of a layer from the file. */
 static norma_status read_maps(evaluation *e, const char *group, int64_t number, int64_t replica)
 {
-    static const char *const names[] = {"gamma1", "beta1", "gamma2", "beta2"};
+    static const char *const names[] = {"gamma1", "beta1", "gamma2", "beta2", "linear_region"};
     norma_reconstruct_layer *layer = &e->cell.layers[number];
     norma_maps_destroy(&layer->maps);
     norma_status status =
         norma_maps_allocate(layer->n_features, layer->shape.n_channels_out, &layer->maps);
     NORMA_TRY(norma_agree(e->call->runtime->world, status));
     norma_maps *maps = layer->maps;
-    double *const rows[] = {maps->gamma1, maps->beta1, maps->gamma2, maps->beta2};
+    double region[2] = {0, 0};
+    double *const rows[] = {maps->gamma1, maps->beta1, maps->gamma2, maps->beta2, region};
     const int64_t lengths[] = {maps->n_features, maps->n_features, maps->n_channels_out,
-                               maps->n_channels_out};
-    for (int k = 0; k < 4; k++) {
+                               maps->n_channels_out, 2};
+    for (int k = 0; k < 5; k++) {
         char path[96];
         snprintf(path, sizeof path, "%s/%s", group, names[k]);
         NORMA_TRY(norma_result_reader_row(e->reader, path, replica, lengths[k], rows[k]));
     }
+    maps->region.low = region[0];
+    maps->region.high = region[1];
     return NORMA_OK;
 }
 

@@ -83,7 +83,7 @@ static norma_status make_maps(run_state *run, norma_evaluate *evaluate, int64_t 
     norma_bounds_scale(layer->n_features, solution->gamma1, lo, hi, lo, hi);
     norma_maps_destroy(&layer->maps);
     status = norma_maps_create(&layer->source_shape, layer->w2, &layer->activation,
-                               solution->gamma1, lo, hi, solution->gamma2,
+                               &run->cell.accuracy, solution->gamma1, lo, hi, solution->gamma2,
                                run->cell.network->layers[number].bias, &layer->maps);
     status = norma_agree(world, status);
 done:
@@ -108,8 +108,7 @@ static norma_status reconstruct_layer(run_state *run, norma_evaluate *evaluate, 
     NORMA_GOTO(status, norma_layer_solve(world, &problem, &options, &solution));
     NORMA_GOTO(status, make_maps(run, evaluate, number, &solution));
 
-    norma_reconstruct_layer_extra extra = {.shift_magnitude = layer->maps->magnitude};
-    extra.digits_lost = fmax(0, log10(layer->maps->magnitude));
+    norma_reconstruct_layer_extra extra = norma_reconstruct_layer_extra_of(layer->maps);
     NORMA_GOTO(status, norma_reconstruct_output_layer(&run->output, run->cell.number, replica,
                                                       number, &solution, &extra));
     NORMA_GOTO(status, norma_reconstruct_output_arrays(&run->output, &run->cell, replica, number));
@@ -120,8 +119,9 @@ done:
     return norma_status_context(status, "layer %lld: ", (long long)number);
 }
 
-static void print_comparison(const norma_evaluate_result *e)
+static void print_comparison(const norma_evaluate_result *e, bool exact)
 {
+    const char *verdict = exact ? ": exact" : ": every layer within its epsilon";
     norma_log_result("# %lld images: %lld decisions differ, largest output difference %.3e, RMS "
                      "%.3e, accuracy source %.4f target %.4f",
                      (long long)e->n_images, (long long)e->n_decisions_differing,
@@ -129,7 +129,7 @@ static void print_comparison(const norma_evaluate_result *e)
     norma_log_result("# source network: %.3e flops in %.2f s, %.1f GFLOP/s; %lld pre-activations "
                      "clipped%s",
                      e->n_flops, e->seconds, 1e-9 * e->n_flops / e->seconds,
-                     (long long)e->n_clipped, e->n_clipped == 0 ? ": exact" : "");
+                     (long long)e->n_clipped, e->n_clipped == 0 ? verdict : "");
 }
 
 /* Runs source and target on all images. */
@@ -146,7 +146,7 @@ static norma_status compare(run_state *run, norma_evaluate *evaluate, int64_t re
     NORMA_GOTO(status, norma_evaluate_run(evaluate, sources, result));
     NORMA_GOTO(status, norma_reconstruct_output_evaluation(&run->output, run->cell.number, replica,
                                                            result));
-    print_comparison(result);
+    print_comparison(result, norma_reconstruct_is_exact(&run->cell));
 done:
     NORMA_FREE(sources);
     return status;

@@ -28,6 +28,8 @@ static const array map_arrays[] = {
     {"bn2_bias", "channel", "bias of the second batch norm"},
     {"bn2_running_mean", "channel", "running mean of the second batch norm"},
     {"bn2_running_var", "channel", "running variance of the second batch norm"},
+    {"linear_region", "end",
+     "least and greatest argument at which the activation counts as linear"},
 };
 enum { N_MAP_ARRAYS = sizeof map_arrays / sizeof map_arrays[0] };
 
@@ -87,6 +89,9 @@ static norma_status set_layer_attributes(norma_reconstruct_output *output, const
     char text[64];
     NORMA_TRY(norma_result_set_text(output->file, group, "activation",
                                     norma_activation_name(layer->activation.kind)));
+    if (layer->activation.kind == NORMA_ACTIVATION_LEAKY_RELU)
+        NORMA_TRY(norma_result_set_double(output->file, group, "negative_slope",
+                                          layer->activation.negative_slope));
     const norma_kernel_shape shapes[] = {kernel->first, kernel->second};
     static const char *const shape_names[] = {"kernel1", "kernel2"};
     const int64_t *const pairs[] = {source->padding, source->stride1, source->stride2};
@@ -121,6 +126,8 @@ norma_status norma_reconstruct_output_add_cell(norma_reconstruct_output *output,
                            "hidden channel of the source pair"));
         NORMA_TRY(add_axis(output->file, group, "channel", layer->shape.n_channels_out,
                            "output channel of the target layer"));
+        if (output->save_gamma)
+            NORMA_TRY(add_axis(output->file, group, "end", 2, "lower and upper end"));
         for (int k = 0; output->save_gamma && k < N_MAP_ARRAYS; k++)
             NORMA_TRY(norma_schema_add_variable(
                 output->file, group,
@@ -175,6 +182,8 @@ static norma_status write_maps(norma_reconstruct_output *output, const char *gro
     NORMA_TRY(write_row(output, group, "beta1", replica, c1, maps->beta1));
     NORMA_TRY(write_row(output, group, "gamma2", replica, c2, maps->gamma2));
     NORMA_TRY(write_row(output, group, "beta2", replica, c2, maps->beta2));
+    NORMA_TRY(write_row(output, group, "linear_region", replica, 2,
+                        (const double[]){maps->region.low, maps->region.high}));
     NORMA_TRY(write_batch_norm(output, group, "bn1", replica, c1, maps->gamma1, maps->beta1));
     return write_batch_norm(output, group, "bn2", replica, c2, maps->gamma2, maps->beta2);
 }

@@ -10,7 +10,8 @@ static const char *const distributions[] = {
     "sparse-he-normal", "er-normal", "er-sign",   "uniform-positive", NULL,
 };
 static const char *const width_rules[] = {"max", "min", NULL};
-static const char *const activations[] = {"relu", "identity", NULL};
+static const char *const activations[] = {"relu", "leaky-relu", "tanh",     "sigmoid", "gelu",
+                                          "silu", "softplus",   "identity", NULL};
 static const char *const bounds[] = {"data", "interval", "interval-deep", NULL};
 static const char *const statistics[] = {"unit", NULL};
 static const char *const solvers[] = {"auto", "lu", "krylov", NULL};
@@ -136,7 +137,19 @@ static const norma_option options[] = {
      .group = "Source",
      .choices = activations,
      .unset_text = "the target layer's own",
-     .help = "Activation inside the source pairs, of all layers."},
+     .help = "Activation inside the source pairs, of all layers. relu, leaky-relu and identity are "
+             "exact; the others are nearly linear where they are used, to --epsilon."},
+    {.name = "epsilon",
+     .type = NORMA_OPTION_REAL,
+     .many = NORMA_SWEEP,
+     .group = "Source",
+     .placeholder = "E",
+     .unset_text = "of each layer, ten times the least that rounding leaves attainable",
+     .min = NORMA_ABOVE(0),
+     .max = NORMA_AT_MOST(1e300),
+     .help = "Largest error of a layer's outputs (before the target's activation) that the "
+             "nonlinearity of tanh, sigmoid, gelu, silu or softplus may cause; refused, with the "
+             "least attainable one, where rounding alone exceeds it."},
     {.name = "bound",
      .type = NORMA_OPTION_CHOICE,
      .many = NORMA_SWEEP,

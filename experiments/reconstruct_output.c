@@ -55,7 +55,14 @@ static const field layer_fields[] = {
 static const field extra_fields[] = {
     {"shift_magnitude", "1", "magnitude of what cancels in an output of the source pair",
      EXTRA(REAL, shift_magnitude)},
-    {"digits_lost", "1", "decimal digits that the shift costs", EXTRA(REAL, digits_lost)},
+    {"digits_lost", "1", "decimal digits that the shift costs an output of magnitude 1",
+     EXTRA(REAL, digits_lost)},
+    {"activation_epsilon", "1", "bound of an output's error by the activation, 0 when exact",
+     EXTRA(REAL, epsilon)},
+    {"activation_epsilon_floor", "1", "least attainable activation_epsilon, 0 when exact",
+     EXTRA(REAL, epsilon_floor)},
+    {"activation_scale", "1", "factor g that brings pre-activations into the linear region",
+     EXTRA(REAL, activation_scale)},
 };
 
 #define RUN(kind, member) kind, offsetof(norma_evaluate_result, member)
@@ -68,7 +75,7 @@ static const field run_fields[] = {
     {"accuracy_source", "1", "accuracy of the source", RUN(REAL, accuracy_source)},
     {"n_decisions_differing", "1", "images on which source and target decide differently",
      RUN(COUNT, n_decisions_differing)},
-    {"n_clipped", "1", "hidden pre-activations that left the linear region", RUN(COUNT, n_clipped)},
+    {"n_clipped", "1", "hidden pre-activations outside the linear region", RUN(COUNT, n_clipped)},
     {"output_max", "1", "largest absolute output of the target", RUN(REAL, output_max)},
     {"seconds_evaluation", "s", "time in the source network, slowest rank", RUN(REAL, seconds)},
 };
@@ -78,6 +85,17 @@ enum {
     N_RUN_FIELDS = sizeof run_fields / sizeof run_fields[0],
     N_RUN_AVERAGED = 6 /* the first run_fields have _mean and _ci95 */
 };
+
+norma_reconstruct_layer_extra norma_reconstruct_layer_extra_of(const norma_maps *maps)
+{
+    return (norma_reconstruct_layer_extra){
+        .shift_magnitude = maps->magnitude,
+        .digits_lost = fmax(0, log10(maps->magnitude)),
+        .epsilon = maps->region.epsilon,
+        .epsilon_floor = maps->region.floor,
+        .activation_scale = maps->region.scale,
+    };
+}
 
 static double field_value(const field *f, const void *record)
 {
@@ -219,7 +237,7 @@ int64_t norma_reconstruct_output_bytes(const norma_config *config,
         const norma_reconstruct_layer *layer = &first->layers[i];
         double c1 = (double)layer->n_features;
         if (gamma)
-            numbers += 6 * (c1 + (double)layer->shape.n_channels_out);
+            numbers += 2 + 6 * (c1 + (double)layer->shape.n_channels_out);
         if (weights)
             numbers += c1 * (double)(norma_khatri_rao_width_first(&layer->shape) +
                                      norma_khatri_rao_width_second(&layer->shape));

@@ -10,9 +10,15 @@
 
 /* What evaluation told about a layer's source pair. */
 typedef struct norma_reconstruct_layer_extra {
-    double shift_magnitude; /* of what cancels in an output (norma_maps) */
-    double digits_lost;     /* log10 of it over the largest output, 0 at least */
+    double shift_magnitude;  /* of what cancels in an output (norma_maps) */
+    double digits_lost;      /* log10 of it, 0 at least */
+    double epsilon;          /* of an approximate activation; 0 when it is exact */
+    double epsilon_floor;    /* least attainable one; 0 when it is exact */
+    double activation_scale; /* g, by which pre-activations shrink */
 } norma_reconstruct_layer_extra;
+
+/* Of a layer's affine maps. */
+norma_reconstruct_layer_extra norma_reconstruct_layer_extra_of(const norma_maps *maps);
 
 typedef struct norma_reconstruct_output {
     norma_result *file;           /* owned */

@@ -1,7 +1,9 @@
 #include "experiments/reconstruct_setup.h"
 
+#include "experiments/sweep_dimensions.h"
 #include "src/base/mem.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -173,6 +175,20 @@ static norma_status init_kernel(const norma_config *config, const norma_reconstr
                               layer->kernel);
 }
 
+/* The target's own, or --activation; a leaky-relu keeps the target's slope where it has one. */
+static norma_status init_activation(const norma_config *config, int64_t cell,
+                                    const norma_layer *target, norma_activation *activation)
+{
+    *activation = target->activation;
+    if (!norma_config_has(config, "activation"))
+        return NORMA_OK;
+    NORMA_TRY(
+        norma_activation_from_name(norma_config_get_text(config, cell, "activation"), activation));
+    if (activation->kind == target->activation.kind)
+        *activation = target->activation;
+    return NORMA_OK;
+}
+
 static norma_status init_layer(const norma_config *config, const norma_reconstruct_inputs *inputs,
                                norma_reconstruct_cell *cell, int64_t number, bool shapes_only)
 {
@@ -185,11 +201,7 @@ static norma_status init_layer(const norma_config *config, const norma_reconstru
     layer->shape.n_channels_out = target->n_channels_out;
     layer->shape.n_channels_in = target->n_channels_in;
     NORMA_TRY(norma_khatri_rao_check(&layer->shape));
-    layer->activation = target->activation;
-    if (norma_config_has(config, "activation"))
-        NORMA_TRY(norma_activation_from_name(
-            norma_config_get_text(config, cell->number, "activation"), &layer->activation));
-    NORMA_TRY(norma_activation_check_source(&layer->activation));
+    NORMA_TRY(init_activation(config, cell->number, target, &layer->activation));
 
     if (!shapes_only) {
         int64_t n_pairs = target->n_channels_out * target->n_channels_in;
@@ -204,6 +216,26 @@ static norma_status init_layer(const norma_config *config, const norma_reconstru
         NORMA_TRY(choose_width(config, cell->number, layer->n_minimum, &layer->n_features));
     return norma_source_shape_init(&layer->source_shape, target, &layer->shape.kernel,
                                    layer->n_features);
+}
+
+bool norma_reconstruct_is_exact(const norma_reconstruct_cell *cell)
+{
+    for (int64_t i = 0; i < cell->n_layers; i++)
+        if (!norma_linear_region_is_exact(&cell->layers[i].activation))
+            return false;
+    return true;
+}
+
+/* An epsilon that nothing can use: no sweep over activations brings one that is approximate. */
+static norma_status check_epsilon(const norma_config *config, const norma_reconstruct_cell *cell)
+{
+    if (!norma_config_has(config, "epsilon") || norma_sweep_dimensions_has(config, "activation") ||
+        !norma_reconstruct_is_exact(cell))
+        return NORMA_OK;
+    return NORMA_FAIL(norma_config_blame(config, "epsilon"),
+                      "%s: every activation of the source is exact; give --activation tanh, "
+                      "sigmoid, gelu, silu or softplus, or leave epsilon out",
+                      norma_config_where(config, "epsilon"));
 }
 
 norma_status norma_reconstruct_cell_init(const norma_config *config,
@@ -228,6 +260,9 @@ norma_status norma_reconstruct_cell_init(const norma_config *config,
     if (norma_config_has(config, "bound"))
         NORMA_TRY(
             norma_bound_from_name(norma_config_get_text(config, number, "bound"), &cell->bound));
+    cell->accuracy = (norma_maps_accuracy){.epsilon = NAN, .roundoff = DBL_EPSILON / 2};
+    if (norma_config_has(config, "epsilon"))
+        cell->accuracy.epsilon = norma_config_get_real(config, number, "epsilon");
     if (inputs->target)
         cell->network = norma_target_network_local(inputs->target);
     else
@@ -240,7 +275,7 @@ norma_status norma_reconstruct_cell_init(const norma_config *config,
         if (status != NORMA_OK)
             return norma_status_context(status, "layer %lld: ", (long long)i);
     }
-    return NORMA_OK;
+    return check_epsilon(config, cell);
 }
 
 norma_status norma_reconstruct_pair_init(norma_reconstruct_cell *cell,

@@ -42,6 +42,7 @@ typedef struct norma_reconstruct_cell {
     norma_width width;
     norma_solver solver;
     norma_bound bound;
+    norma_maps_accuracy accuracy; /* of every layer's maps */
     const norma_network *network; /* of the target file, or `random` */
     norma_network *random;        /* owned */
     int64_t n_layers;
@@ -69,6 +70,9 @@ NORMA_MUST_USE norma_status norma_reconstruct_cell_init(const norma_config *conf
                                                         const norma_reconstruct_inputs *inputs,
                                                         int64_t number, bool shapes_only,
                                                         norma_reconstruct_cell *cell);
+
+/* Are the activations of all source pairs linear, not only nearly so, where they are used? */
+bool norma_reconstruct_is_exact(const norma_reconstruct_cell *cell);
 
 /* Prepares W1 and W2 of a layer for a replica; frees those of the one before. Local. */
 NORMA_MUST_USE norma_status norma_reconstruct_pair_init(norma_reconstruct_cell *cell,

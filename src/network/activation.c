@@ -105,21 +105,3 @@ void norma_activation_interval(const norma_activation *activation, double lo, do
     if (lo < lowest_at && lowest_at < hi)
         *out_lo = value(activation, lowest_at);
 }
-
-norma_status norma_activation_check_source(const norma_activation *activation)
-{
-    if (activation->kind == NORMA_ACTIVATION_IDENTITY || activation->kind == NORMA_ACTIVATION_RELU)
-        return NORMA_OK;
-    return NORMA_FAIL(NORMA_CONFIG,
-                      "a source network with activation %s is not supported; supported: relu, "
-                      "identity",
-                      names[activation->kind]);
-}
-
-void norma_activation_linear_region(const norma_activation *activation, double lo, double *shift,
-                                    double *slope, double *constant)
-{
-    *shift = activation->kind == NORMA_ACTIVATION_IDENTITY ? 0 : -lo;
-    *slope = 1;
-    *constant = 0;
-}

@@ -1,8 +1,7 @@
 #ifndef NORMA_NETWORK_ACTIVATION_H
 #define NORMA_NETWORK_ACTIVATION_H
 /*
- * Activations: values, interval images, and the linear region that a source pair works in
- * (CNN24 Thm 2.4). Everything is elementwise and dimensionless.
+ * Activations: values and interval images. Everything is elementwise and dimensionless.
  */
 #include "src/base/status.h"
 
@@ -41,15 +40,5 @@ void norma_activation_apply(const norma_activation *activation, int64_t n, doubl
 /* The smallest interval that holds phi([lo, hi]); rounding is not accounted for. */
 void norma_activation_interval(const norma_activation *activation, double lo, double hi,
                                double *out_lo, double *out_hi);
-
-/* NORMA_CONFIG, naming those that are, unless a source network can use this activation exactly:
- * identity, relu. */
-NORMA_MUST_USE norma_status norma_activation_check_source(const norma_activation *activation);
-
-/* Where phi(z + shift) = slope * (z + shift) + constant for all z >= lo: relu gives shift = -lo,
- * slope 1, constant 0; identity gives shift 0. For activations that pass
- * norma_activation_check_source. */
-void norma_activation_linear_region(const norma_activation *activation, double lo, double *shift,
-                                    double *slope, double *constant);
 
 #endif

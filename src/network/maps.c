@@ -88,8 +88,45 @@ static norma_status check_finite(const norma_maps *maps)
     return NORMA_OK;
 }
 
+/* The linear region of the layer. reach[c1] holds max(|lo|, |hi|), ones[c1] is overwritten;
+ * sums[3 c2] is zero before and after. */
+static norma_status find_region(const norma_source_shape *shape, const norma_tensor *w2,
+                                const norma_activation *activation,
+                                const norma_maps_accuracy *accuracy, const double *reach,
+                                const double *gamma2, double *ones, double *sums,
+                                norma_linear_region *region)
+{
+    int64_t c2 = shape->n_channels_out;
+    norma_linear_demand demand = {.epsilon = accuracy->epsilon, .roundoff = accuracy->roundoff};
+    if (!norma_linear_region_is_exact(activation)) {
+        for (int64_t j = 0; j < shape->n_features; j++) {
+            demand.reach = fmax(demand.reach, reach[j]);
+            ones[j] = 1;
+        }
+        shift_sums all = {sums, sums + c2, sums + 2 * c2, ones, ones};
+        NORMA_TRY(sum_shifts(shape, w2, &all));
+        for (int64_t i = 0; i < c2; i++)
+            demand.gain = fmax(demand.gain, fabs(gamma2[i]) * all.magnitude[i]);
+        memset(sums, 0, (size_t)(3 * c2) * sizeof *sums);
+    }
+    return norma_linear_region_init(region, activation, &demand);
+}
+
+/* gamma2, beta2 and the magnitude from the sums over all features. */
+static void close_maps(norma_maps *maps, const shift_sums *all, const double *gamma2,
+                       const double *bias)
+{
+    double scale = maps->region.slope * maps->region.scale;
+    for (int64_t i = 0; i < maps->n_channels_out; i++) {
+        maps->gamma2[i] = gamma2[i] / scale;
+        maps->beta2[i] = bias[i] - maps->gamma2[i] * (all->shift[i] + all->error[i]);
+        maps->magnitude = fmax(maps->magnitude, fabs(maps->gamma2[i]) * all->magnitude[i]);
+    }
+}
+
 norma_status norma_maps_create(const norma_source_shape *shape, const norma_tensor *w2,
-                               const norma_activation *activation, const double *gamma1,
+                               const norma_activation *activation,
+                               const norma_maps_accuracy *accuracy, const double *gamma1,
                                const double *lo, const double *hi, const double *gamma2,
                                const double *bias, norma_maps **out)
 {
@@ -99,27 +136,25 @@ norma_status norma_maps_create(const norma_source_shape *shape, const norma_tens
     double *sums = NULL;
     int64_t c1 = shape->n_features;
     int64_t c2 = shape->n_channels_out;
-    double slope = 1;
-    double constant = 0;
-    NORMA_GOTO(status, norma_activation_check_source(activation));
     NORMA_GOTO(status, norma_maps_allocate(shape->n_features, shape->n_channels_out, &maps));
     NORMA_GOTO(status, NORMA_ALLOC(t, 2 * c1));
     NORMA_GOTO(status, NORMA_CALLOC(sums, 3 * c2));
+    double *reach = t + c1;
+    for (int64_t j = 0; j < c1; j++)
+        reach[j] = fmax(fabs(lo[j]), fabs(hi[j]));
+    const norma_linear_region *region = &maps->region;
+    NORMA_GOTO(status,
+               find_region(shape, w2, activation, accuracy, reach, gamma2, t, sums, &maps->region));
     for (int64_t j = 0; j < c1; j++) {
-        norma_activation_linear_region(activation, lo[j], &maps->beta1[j], &slope, &constant);
-        maps->gamma1[j] = gamma1[j];
-        t[j] = slope * maps->beta1[j] + constant;
-        t[c1 + j] = fabs(maps->beta1[j]) + fmax(fabs(lo[j]), fabs(hi[j]));
+        double b = norma_linear_region_shift(region, lo[j]);
+        maps->gamma1[j] = region->scale * gamma1[j];
+        maps->beta1[j] = b;
+        t[j] = region->slope * b + region->constant;
+        reach[j] = region->slope * (fabs(b) + region->scale * reach[j]) + region->constant;
     }
-    shift_sums all = {sums, sums + c2, sums + 2 * c2, t, t + c1};
+    shift_sums all = {sums, sums + c2, sums + 2 * c2, t, reach};
     NORMA_GOTO(status, sum_shifts(shape, w2, &all));
-    for (int64_t i = 0; i < c2; i++) {
-        maps->gamma2[i] = gamma2[i] / slope;
-        maps->beta2[i] = bias[i] - maps->gamma2[i] * (all.shift[i] + all.error[i]);
-        double magnitude = fabs(maps->gamma2[i]) * all.magnitude[i];
-        if (magnitude > maps->magnitude)
-            maps->magnitude = magnitude;
-    }
+    close_maps(maps, &all, gamma2, bias);
     NORMA_GOTO(status, check_finite(maps));
     *out = maps;
     maps = NULL;
@@ -136,6 +171,8 @@ void norma_maps_use(const norma_maps *maps, norma_source_layer *source)
     source->beta1 = maps->beta1;
     source->gamma2 = maps->gamma2;
     source->beta2 = maps->beta2;
+    source->region[0] = maps->region.low;
+    source->region[1] = maps->region.high;
 }
 
 void norma_maps_to_batch_norm(int64_t n, const double *gamma, const double *beta, double eps,

@@ -1,18 +1,21 @@
 #ifndef NORMA_NETWORK_MAPS_H
 #define NORMA_NETWORK_MAPS_H
 /*
- * The affine maps of a source pair (CNN24 Thm 2.4, corrected): beta1 moves every hidden channel
- * into the linear region phi(z + b) = m (z + b) + c, beta2 takes the shift back.
+ * The affine maps of a source pair (CNN24 Thm 2.4, corrected): gamma1 and beta1 move every hidden
+ * channel into the linear region phi(g z + b) = m (g z + b) + c, gamma2 and beta2 take scale and
+ * shift back.
  */
+#include "src/network/linear_region.h"
 #include "src/network/source.h"
 
 typedef struct norma_maps {
     int64_t n_features, n_channels_out;
-    double *gamma1, *beta1; /* [c1]; owned */
-    double *gamma2, *beta2; /* [c2]; owned */
-    /* max_i |gamma2_i| sum |W2[i,J,p]| (|b_J| + max(|lo_J|, |hi_J|)): the magnitude of what cancels
-     * in an output, in units of the output. Its product with the unit roundoff estimates the error
-     * that the shift costs. */
+    double *gamma1, *beta1;     /* [c1]; owned */
+    double *gamma2, *beta2;     /* [c2]; owned */
+    norma_linear_region region; /* low and high are all that a file holds */
+    /* max_i |gamma2_i / (m g)| sum |W2[i,J,p]| (m (|b_J| + g max(|lo_J|, |hi_J|)) + |c|): the
+     * magnitude of what cancels in an output, in units of the output. Its product with the unit
+     * roundoff estimates the error that the shift costs. */
     double magnitude;
 } norma_maps;
 
@@ -21,16 +24,21 @@ typedef struct norma_maps {
 NORMA_MUST_USE norma_status norma_maps_allocate(int64_t n_features, int64_t n_channels_out,
                                                 norma_maps **out);
 
-/* beta1 = b, gamma2 = gamma2/m, beta2_i = bias_i - gamma2_i sum_{J,p} W2[i,J,p] (m b_J + c), summed
- * with compensation. gamma1[c1], lo[c1], hi[c1] (bounds of z = gamma1 u), gamma2[c2], bias[c2] (of
- * the target layer) are copied or only read. NORMA_NUMERIC when a map is not finite. The caller
- * owns *out. Local and deterministic. */
-NORMA_MUST_USE norma_status norma_maps_create(const norma_source_shape *shape,
-                                              const norma_tensor *w2,
-                                              const norma_activation *activation,
-                                              const double *gamma1, const double *lo,
-                                              const double *hi, const double *gamma2,
-                                              const double *bias, norma_maps **out);
+/* How exactly a layer's maps are to work. */
+typedef struct norma_maps_accuracy {
+    double epsilon;  /* as in norma_linear_demand; NaN: ten times the floor */
+    double roundoff; /* unit roundoff of the evaluation */
+} norma_maps_accuracy;
+
+/* gamma1 = g gamma1, beta1 = b, gamma2 = gamma2 / (m g),
+ * beta2_i = bias_i - gamma2_i sum_{J,p} W2[i,J,p] (m b_J + c), summed with compensation.
+ * gamma1[c1], lo[c1], hi[c1] (bounds of z = gamma1 u), gamma2[c2], bias[c2] (of the target layer)
+ * are copied or only read. NORMA_NUMERIC when a map is not finite, NORMA_CONFIG when epsilon is
+ * below its floor. The caller owns *out. Local and deterministic. */
+NORMA_MUST_USE norma_status norma_maps_create(
+    const norma_source_shape *shape, const norma_tensor *w2, const norma_activation *activation,
+    const norma_maps_accuracy *accuracy, const double *gamma1, const double *lo, const double *hi,
+    const double *gamma2, const double *bias, norma_maps **out);
 
 /* Points a source layer at these maps (borrowed). */
 void norma_maps_use(const norma_maps *maps, norma_source_layer *source);

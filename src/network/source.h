@@ -47,6 +47,7 @@ typedef struct norma_source_layer {
     norma_activation activation;
     const double *gamma1, *beta1; /* [c1] */
     const double *gamma2, *beta2; /* [c2] */
+    double region[2];             /* where the activation counts as linear */
 } norma_source_layer;
 
 /* Floating-point operations an image: 2 c1 (c0 |K1| pixels of z + c2 |K2| pixels of y). */
@@ -72,7 +73,7 @@ int64_t norma_source_work_bytes(int64_t n_shapes, const norma_source_shape *shap
  * out[n_images][layer->output] from in[n_images][layer->input]. All c1 features are propagated.
  * `first` is the number of the first image in the data set: images of few pixels share a GEMM, each
  * at a place that its number fixes, so that its bits do not depend on its neighbours. *n_clipped
- * gains the number of hidden pre-activations z + beta1 below the linear region. */
+ * gains the number of hidden pre-activations z + beta1 outside source->region. */
 void norma_source_propagate(norma_source_work *work, const norma_source_layer *source,
                             const norma_layer *layer, int64_t first, int64_t n_images,
                             const double *in, double *out, int64_t *n_clipped);

@@ -128,20 +128,24 @@ static void multiply_second(const pass *p, const tile *t, int64_t count, const d
                 p->work->w2, m, hidden, (int)layout->tile, 1, products, (int)layout->n_columns);
 }
 
-/* z = phi(z + shift) for n values; returns how many lie below the linear region. */
-static int64_t activate(const norma_activation *activation, double shift, int64_t n, double *z)
+/* z = phi(z + shift) for n values; returns how many lie outside the linear region. */
+static int64_t activate(const norma_source_layer *source, double shift, int64_t n, double *z)
 {
     int64_t n_clipped = 0;
-    if (activation->kind == NORMA_ACTIVATION_RELU) {
+    double low = source->region[0];
+    double high = source->region[1];
+    if (source->activation.kind == NORMA_ACTIVATION_RELU) {
         for (int64_t k = 0; k < n; k++) {
             double x = z[k] + shift;
             n_clipped += x < 0;
             z[k] = x < 0 ? 0 : x; /* NaN stays NaN */
         }
     } else {
-        for (int64_t k = 0; k < n; k++)
+        for (int64_t k = 0; k < n; k++) {
             z[k] += shift;
-        norma_activation_apply(activation, n, z);
+            n_clipped += z[k] < low || z[k] > high;
+        }
+        norma_activation_apply(&source->activation, n, z);
     }
     return n_clipped;
 }
@@ -153,9 +157,9 @@ static int64_t activate_tile(const pass *p, const tile *t, const norma_source_la
     for (int64_t j = 0; j < count; j++) {
         double *row = hidden + j * p->layout.tile;
         double shift = source->beta1[first + j];
-        (void)activate(&source->activation, shift, t->real, row);
-        n_clipped += activate(&source->activation, shift, t->real_end - t->real, row + t->real);
-        (void)activate(&source->activation, shift, t->n_columns - t->real_end, row + t->real_end);
+        (void)activate(source, shift, t->real, row);
+        n_clipped += activate(source, shift, t->real_end - t->real, row + t->real);
+        (void)activate(source, shift, t->n_columns - t->real_end, row + t->real_end);
     }
     return n_clipped;
 }

@@ -17,7 +17,7 @@ def evaluate(path, ranks=1):
     return {"differing": int(rows[0][3]), "max_error": float(rows[0][4]), "clipped": int(rows[0][8])}
 
 
-def small_network(folder):
+def small_network(folder, activation="relu", **slope):
     """Two convolutions with batch norm and pools, one linear layer; images in an IDX file."""
     rng = np.random.default_rng(5)
 
@@ -25,12 +25,13 @@ def small_network(folder):
         return {"bn_gamma": rng.uniform(0.5, 1.5, c), "bn_beta": rng.standard_normal(c),
                 "bn_mean": rng.standard_normal(c), "bn_var": rng.uniform(0.5, 2, c), "bn_eps": 1e-5}
 
-    path = os.path.join(folder, "net.h5")
+    path = os.path.join(folder, f"net_{activation}.h5")
     program.write_target(path, [
         dict(weight=rng.standard_normal((3, 1, 3, 3)), bias=rng.standard_normal(3), type="conv2d",
-             activation="relu", stride=1, padding=1, pool="max2", **bn(3)),
-        dict(weight=rng.standard_normal((4, 3, 3, 3)), type="conv2d", activation="relu", stride=1,
-             padding=1, pool="global-average", **bn(4)),
+             activation=activation, stride=1,
+             padding=1, pool="max2", **bn(3), **slope),
+        dict(weight=rng.standard_normal((4, 3, 3, 3)), type="conv2d", activation=activation, stride=1,
+             padding=1, pool="global-average", **bn(4), **slope),
         dict(weight=rng.standard_normal((5, 4)), bias=rng.standard_normal(5), type="linear",
              activation="identity", pool="none"),
     ], input_shape=np.array([1, 8, 8]), input_scale=1 / 127.5, input_offset=-1.0, input_min=-1.0,
@@ -43,6 +44,53 @@ def small_network(folder):
         f.write(b"\x00\x00\x08\x01" + np.array([20], ">i4").tobytes())
         f.write(rng.integers(0, 5, 20, dtype=np.uint8).tobytes())
     return path
+
+
+def other_activations(folder):
+    """leaky-relu is exact, tanh keeps the epsilon it was given, for the target's own activation and for another;
+    clipping is counted, exactness claimed, only where it is due; an epsilon below the floor is refused with it."""
+    out = os.path.join(folder, "activation.h5")
+    leaky = small_network(folder, "leaky-relu", negative_slope=0.2)
+    tanh = small_network(folder, "tanh")
+    common = ["--dataset", folder, "--samples", "20", "--seed", "12", "--force", "--output", out]
+    for label, target, options, limit, exact in (
+            ("leaky-relu", leaky, [], 1e-8, True),
+            ("tanh", tanh, ["--epsilon", "1e-6"], 1e-4, False),
+            ("tanh, no epsilon", tanh, [], 1e-6, False),
+            ("sigmoid for leaky-relu", leaky, ["--activation", "sigmoid", "--epsilon", "1e-4"], 1e-2, False),
+            ("softplus for tanh", tanh, ["--activation", "softplus", "--epsilon", "1e-7"], 1e-5, False)):
+        done = program.launch(["reconstruct", "--target", target] + options + common, ranks=2)
+        program.check(done.returncode == 0, f"{label}: {done.stderr}")
+        if done.returncode != 0:
+            continue
+        with h5py.File(out) as f:
+            largest = float(f["output_max_error"][0])
+            clipped = int(f["n_clipped"][0])
+            epsilon = f["activation_epsilon"][0]
+            floor = f["activation_epsilon_floor"][0]
+            slope = f["layers/000"].attrs.get("negative_slope")
+            stored = f["layers/000/linear_region"][0]
+        print(f"{label}: largest difference {largest:.1e}, epsilon {epsilon}, floor {floor}")
+        program.check(largest < limit and clipped == 0, f"{label}: {largest} {clipped}")
+        program.check(("exact" in done.stdout) == exact, f"{label}: says exact or not: {done.stdout}")
+        if label == "leaky-relu":
+            program.check(slope == 0.2 and stored[0] == 0 and not epsilon.any(), f"{label}: {slope} {stored}")
+        if "--epsilon" in options and "tanh" not in options:
+            wanted = float(options[options.index("--epsilon") + 1])
+            program.check(epsilon[0] == wanted, f"{label}: {epsilon}")
+        again = evaluate(out, ranks=3)
+        program.check(again["max_error"] == float(f"{largest:.8e}") and again["clipped"] == 0,
+                      f"{label}: evaluate finds {again}")
+    with h5py.File(out, "a") as f:
+        f["layers/001/linear_region"][0, 0] += 3.0
+    program.check(evaluate(out)["clipped"] > 0, "a narrower linear region clips nothing")
+
+    done = program.launch(["reconstruct", "--target", tanh, "--epsilon", "1e-30"] + common)
+    program.check(done.returncode == 2 and "epsilon 1e-30 is not attainable" in done.stderr, done.stderr)
+    floor = float(done.stderr.split("rounding leaves ")[1].split()[0])
+    program.check(1e-18 < floor < 1e-6, f"floor {floor}")
+    done = program.launch(["reconstruct", "--target", leaky, "--epsilon", "1e-6"] + common)
+    program.check(done.returncode == 2 and "epsilon" in done.stderr, done.stderr)
 
 
 def main():
@@ -95,6 +143,7 @@ def main():
         with h5py.File(out) as a, h5py.File(second) as b:
             program.check(np.array_equal(a["layers/000/gamma1"][...], b["layers/000/gamma1"][...]),
                           "the stored configuration gives another gamma1")
+        other_activations(folder)
     program.finish()
 
 

@@ -7,8 +7,11 @@
 #include "src/base/mem.h"
 #include "src/network/forward.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
+
+static const norma_maps_accuracy accuracy = {NAN, DBL_EPSILON / 2};
 
 enum { N_LAYERS = 3, IMAGES = 7, SIDE = 6, FEATURES = 300 };
 
@@ -161,7 +164,7 @@ static void evaluate(fixture *f, MPI_Comm comm, int64_t n_images, int64_t budget
         norma_bounds_scale(FEATURES, f->gamma1, f->lo[l], f->hi[l], lo, hi);
         norma_maps_destroy(&f->maps[l]);
         norma_test_ok_all(norma_maps_create(&f->source[l].shape, f->w2[l], &f->source[l].activation,
-                                            f->gamma1, lo, hi, f->gamma2,
+                                            &accuracy, f->gamma1, lo, hi, f->gamma2,
                                             f->network->layers[l].bias, &f->maps[l]));
         norma_maps_use(f->maps[l], &f->source[l]);
     }

@@ -75,18 +75,6 @@ static void test_activation_intervals(void **state)
         }
 }
 
-static void test_source_activations(void **state)
-{
-    (void)state;
-    norma_activation relu = {NORMA_ACTIVATION_RELU, 0};
-    norma_activation tanh_ = {NORMA_ACTIVATION_TANH, 0};
-    double shift = 0, slope = 0, constant = 1;
-    norma_test_ok(norma_activation_check_source(&relu));
-    norma_test_fails(norma_activation_check_source(&tanh_), NORMA_CONFIG, "tanh");
-    norma_activation_linear_region(&relu, -2.5, &shift, &slope, &constant);
-    norma_test_check(shift == 2.5 && slope == 1 && constant == 0);
-}
-
 /* --- shapes --------------------------------------------------------------------------------- */
 
 static norma_network *make_network(int64_t n_layers, norma_shape input)
@@ -339,7 +327,6 @@ static void test_images(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_activation_values),
     cmocka_unit_test(test_activation_intervals),
-    cmocka_unit_test(test_source_activations),
     cmocka_unit_test(test_shapes),
     cmocka_unit_test(test_unknown_extents),
     cmocka_unit_test(test_names),

@@ -8,8 +8,12 @@
 #include "src/network/maps.h"
 #include "src/network/source.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
+
+/* The default epsilon, in double precision. */
+static const norma_maps_accuracy accuracy = {NAN, DBL_EPSILON / 2};
 
 enum { IMAGES = 5, C0 = 3, C2 = 4 };
 
@@ -175,14 +179,14 @@ static int64_t run(fixture *f, norma_activation_kind kind, int64_t budget, int n
 {
     norma_source_work *work = NULL;
     int64_t n_clipped = 0;
-    norma_activation activation = {kind, 0};
+    norma_activation activation = {kind, 0.2};
     f->source.activation = activation;
     norma_test_ok(norma_source_work_create(1, &f->source.shape, IMAGES, budget, n_threads, &work));
     norma_source_measure(work, &f->source.shape, f->w1, 3, IMAGES, f->in, f->u_lo, f->u_hi);
     norma_bounds_scale(f->source.shape.n_features, f->gamma1, f->u_lo, f->u_hi, f->lo, f->hi);
     norma_maps_destroy(&f->maps);
-    norma_test_ok(norma_maps_create(&f->source.shape, f->w2, &activation, f->gamma1, f->lo, f->hi,
-                                    f->gamma2, f->layer->bias, &f->maps));
+    norma_test_ok(norma_maps_create(&f->source.shape, f->w2, &activation, &accuracy, f->gamma1,
+                                    f->lo, f->hi, f->gamma2, f->layer->bias, &f->maps));
     norma_maps_use(f->maps, &f->source);
     norma_source_propagate(work, &f->source, f->layer, 3, IMAGES, f->in, f->out, &n_clipped);
     norma_source_work_destroy(&work);
@@ -211,15 +215,15 @@ static void test_equals_composite(void **state)
         fixture f;
         setup(&f, &geometries[g]);
         convolve_expected(&f);
-        for (int relu = 0; relu < 2; relu++) {
-            int64_t n_clipped =
-                run(&f, relu ? NORMA_ACTIVATION_RELU : NORMA_ACTIVATION_IDENTITY, 1 << 22, 2);
+        for (int kind = 0; kind < NORMA_N_ACTIVATIONS; kind++) {
+            int64_t n_clipped = run(&f, (norma_activation_kind)kind, 1 << 22, 2);
             double worst = norma_test_max_difference(f.out, f.expected, IMAGES * f.out_size);
             /* The maps' own estimate of what cancels bounds the rounding. */
-            double allowed = 1e-15 * (f.maps->magnitude + 10);
+            double allowed = 1e-15 * (f.maps->magnitude + 10) + f.maps->region.epsilon;
             if (!(worst <= allowed) || n_clipped != 0)
-                fail_msg("geometry %d, relu %d: difference %g, allowed %g, clipped %d", g, relu,
-                         worst, allowed, (int)n_clipped);
+                fail_msg("geometry %d, %s: difference %g, allowed %g, clipped %d", g,
+                         norma_activation_name((norma_activation_kind)kind), worst, allowed,
+                         (int)n_clipped);
         }
         teardown(&f);
     }
@@ -298,6 +302,34 @@ static void test_bounds_and_clipping(void **state)
         norma_source_work_destroy(&work);
         teardown(&f);
     }
+}
+
+/* Both ends of an approximate region count. */
+static void test_clipping_on_both_sides(void **state)
+{
+    (void)state;
+    fixture f;
+    setup(&f, &geometries[0]);
+    (void)run(&f, NORMA_ACTIVATION_TANH, 1 << 22, 2);
+    double end = 0.3 * f.maps->region.high;
+    int64_t n_below = 0, n_above = 0, n_clipped = 0;
+    f.source.region[0] = -end;
+    f.source.region[1] = 2 * end;
+    for (int64_t J = 0; J < f.source.shape.n_features; J++)
+        for (int64_t n = 0; n < IMAGES; n++)
+            for (int64_t y = 0; y < f.source.shape.z.height; y++)
+                for (int64_t x = 0; x < f.source.shape.z.width; x++) {
+                    double z = f.maps->gamma1[J] * u_at(&f, J, n, y, x);
+                    n_below += z < -end;
+                    n_above += z > 2 * end;
+                }
+    norma_source_work *work = NULL;
+    norma_test_ok(norma_source_work_create(1, &f.source.shape, IMAGES, 1 << 20, 2, &work));
+    norma_source_propagate(work, &f.source, f.layer, 3, IMAGES, f.in, f.out, &n_clipped);
+    norma_source_work_destroy(&work);
+    norma_test_check(n_below > 0 && n_above > 0);
+    assert_int_equal(n_clipped, n_below + n_above);
+    teardown(&f);
 }
 
 /* Interval bounds hold the measured ones, and are reached by an input made for it. */
@@ -418,8 +450,8 @@ static void test_refusals(void **state)
     (void)run(&f, NORMA_ACTIVATION_IDENTITY, 0, 1);
     norma_maps_destroy(&f.maps);
     f.gamma2[2] = INFINITY;
-    norma_test_fails(norma_maps_create(&f.source.shape, f.w2, &f.source.activation, f.gamma1, f.lo,
-                                       f.hi, f.gamma2, f.layer->bias, &f.maps),
+    norma_test_fails(norma_maps_create(&f.source.shape, f.w2, &f.source.activation, &accuracy,
+                                       f.gamma1, f.lo, f.hi, f.gamma2, f.layer->bias, &f.maps),
                      NORMA_NUMERIC, "output channel 2");
     teardown(&f);
 }
@@ -445,6 +477,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_equals_composite),
     cmocka_unit_test(test_same_bits),
     cmocka_unit_test(test_bounds_and_clipping),
+    cmocka_unit_test(test_clipping_on_both_sides),
     cmocka_unit_test(test_interval_bounds),
     cmocka_unit_test(test_interval_bounds_with_padding),
     cmocka_unit_test(test_deep_ranges),
