@@ -224,7 +224,7 @@ int64_t norma_reconstruct_output_bytes(const norma_config *config,
                                        const norma_reconstruct_inputs *inputs,
                                        const norma_reconstruct_cell *first)
 {
-    const int64_t fixed = 256 * 1024;
+    const int64_t fixed = INT64_C(256) * 1024;
     double replicas = (double)norma_config_get_integer(config, 0, "replicas");
     double cells = (double)norma_config_get_sweep(config)->n_cells;
     bool gamma = norma_config_has(config, "save")

@@ -80,11 +80,11 @@ NORMA_MUST_USE norma_status norma_reconstruct_pair_init(norma_reconstruct_cell *
                                                         int64_t layer, int64_t replica);
 
 /* The system of a layer, ready to be solved or estimated; borrows from the cell. Local. */
-norma_layer_problem norma_reconstruct_problem(const norma_reconstruct_cell *cell, int64_t layer);
+norma_layer_problem norma_reconstruct_problem(const norma_reconstruct_cell *cell, int64_t number);
 
 /* The source layer that runs in the target's place; borrows from the cell. Local. */
 norma_source_layer norma_reconstruct_source_layer(const norma_reconstruct_cell *cell,
-                                                  int64_t layer);
+                                                  int64_t number);
 
 void norma_reconstruct_cell_clear(norma_reconstruct_cell *cell);
 

@@ -44,8 +44,10 @@ static void test_exact(void **state)
         norma_linear_region region = find(kinds[k], 10, 3, 1e-300);
         norma_test_check(region.scale == 1 && region.slope == 1 && region.constant == 0);
         norma_test_check(region.epsilon == 0 && region.floor == 0);
-        for (double lo = -10; lo <= 10; lo += 0.5)
-            for (double z = lo; z <= 10; z += 0.25) {
+        for (int from = -20; from <= 20; from++)
+            for (int to = from; to <= 20; to++) {
+                double lo = 0.5 * from;
+                double z = 0.5 * to;
                 double x = z + norma_linear_region_shift(&region, lo);
                 norma_test_check(x >= region.low && x <= region.high);
                 norma_test_check(value(kinds[k], x) == x);
@@ -77,7 +79,8 @@ static void test_error_bounded(void **state)
     for (int kind = NORMA_ACTIVATION_TANH; kind < NORMA_N_ACTIVATIONS; kind++)
         for (int r = 0; r < 4; r++)
             for (int q = 0; q < 3; q++)
-                for (double epsilon = 10; epsilon > 1e-12; epsilon /= 10) {
+                for (int power = 1; power > -12; power--) {
+                    double epsilon = pow(10, power);
                     norma_activation_kind k = (norma_activation_kind)kind;
                     norma_linear_region region = find(k, reaches[r], gains[q], NAN);
                     double floor = region.floor;
