@@ -2,6 +2,7 @@
 
 #include "mpi/agree.h"
 #include "mpi/layer_choice.h"
+#include "mpi/layer_select.h"
 #include "mpi/log.h"
 #include "mpi/progress.h"
 #include "mpi/replicated.h"
@@ -25,6 +26,7 @@ static norma_system_solver *const solvers[NORMA_N_SOLVERS] = {
 typedef struct work {
     MPI_Comm comm;
     const norma_layer_problem *problem;
+    norma_layer_selection selection;
     norma_layer_choice choice;
     norma_system system;
     norma_width_rule *rule;
@@ -98,7 +100,7 @@ static void fill_system(work *w, const norma_solver_options *options)
 {
     norma_width_rule_rhs(w->rule, w->rhs);
     w->system = (norma_system){.comm = w->comm,
-                               .problem = w->problem,
+                               .problem = &w->selection.problem,
                                .block_size = w->choice.block_size,
                                .max_iterations = w->choice.max_iterations,
                                .seed = options->seed,
@@ -252,6 +254,7 @@ static void describe(const work *w, norma_layer_solution *s)
 static void release(work *w)
 {
     norma_product_destroy_local(&w->product);
+    norma_layer_selection_clear_local(&w->selection);
     norma_width_rule_destroy(&w->rule);
     NORMA_FREE(w->rhs);
     NORMA_FREE(w->full);
@@ -271,13 +274,15 @@ norma_status norma_layer_solve(MPI_Comm comm, const norma_layer_problem *problem
     describe(&w, &s);
     announce(&w, options);
     double start = norma_progress_clock_local();
-    NORMA_GOTO(status, norma_product_create(comm, w.rule, problem->w1, problem->w2, w.choice.n_used,
-                                            &w.product));
+    NORMA_GOTO(status, norma_layer_select(comm, problem, w.choice.n_used, &w.selection));
+    NORMA_GOTO(status, norma_product_create(comm, w.rule, w.selection.problem.w1,
+                                            w.selection.problem.w2, w.choice.n_used, &w.product));
     s.seconds_assembly = norma_progress_clock_local() - start;
     fill_system(&w, options);
     NORMA_GOTO(status, solvers[w.choice.solver](&w.system, s.gamma1, &s));
     NORMA_GOTO(status, norma_agree(comm, judge(&w, &s)));
     unscale(&w, &s);
+    norma_layer_select_scatter_local(&w.selection, problem->n_features, s.gamma1);
     share(&w, &s);
     *solution = s;
 done:

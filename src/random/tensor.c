@@ -31,7 +31,9 @@ struct norma_tensor {
     norma_tensor_spec spec;
     int64_t row; /* entries of a feature */
     double scale;
-    norma_haar *haar; /* ORTHOGONAL only; owned */
+    norma_haar *haar;         /* ORTHOGONAL only; owned */
+    const norma_tensor *base; /* of a selection; borrowed */
+    int64_t *rows;            /* of a selection: [n_features], owned */
 };
 
 norma_status norma_distribution_from_name(const char *name, norma_distribution *out)
@@ -148,6 +150,48 @@ done:
     return status;
 }
 
+norma_status norma_tensor_create_selected(const norma_tensor *base, const int64_t *rows, int64_t n,
+                                          norma_tensor **out)
+{
+    norma_status status = NORMA_OK;
+    norma_tensor *tensor = NULL;
+    for (int64_t i = 0; i < n; i++)
+        if (rows[i] < 0 || rows[i] >= base->spec.n_features)
+            return NORMA_FAIL(NORMA_CONFIG, "no feature %lld in a tensor of %lld",
+                              (long long)rows[i], (long long)base->spec.n_features);
+    NORMA_GOTO(status, NORMA_CALLOC(tensor, 1));
+    NORMA_GOTO(status, NORMA_ALLOC(tensor->rows, n));
+    memcpy(tensor->rows, rows, (size_t)n * sizeof *rows);
+    tensor->spec = base->spec;
+    tensor->spec.n_features = n;
+    tensor->row = base->row;
+    tensor->base = base;
+    *out = tensor;
+    tensor = NULL;
+done:
+    norma_tensor_destroy(&tensor);
+    return status;
+}
+
+bool norma_tensor_may_vanish(const norma_tensor *tensor)
+{
+    return is_masked(tensor->spec.distribution) ||
+           tensor->spec.distribution == NORMA_DISTRIBUTION_GIVEN;
+}
+
+/* Consecutive rows of the base at a time. */
+static void fill_selected(const norma_tensor *tensor, int64_t first, int64_t count, double *out)
+{
+    for (int64_t done = 0; done < count;) {
+        const int64_t *rows = tensor->rows + first + done;
+        int64_t n = 1;
+        while (done + n < count && rows[n] == rows[0] + n)
+            n++;
+        norma_tensor_fill(tensor->base, rows[0], n, out + done * tensor->row);
+        done += n;
+    }
+}
+
 static void scale_normals(const norma_tensor *tensor, int64_t n, double *out)
 {
     if (tensor->scale == 1.0)
@@ -195,6 +239,10 @@ void norma_tensor_fill(const norma_tensor *tensor, int64_t first, int64_t count,
     const norma_tensor_spec *spec = &tensor->spec;
     int64_t element = first * tensor->row;
     int64_t n = count * tensor->row;
+    if (tensor->base) {
+        fill_selected(tensor, first, count, out);
+        return;
+    }
     switch (spec->distribution) {
     case NORMA_DISTRIBUTION_GIVEN:
         memcpy(out, spec->values + element, (size_t)n * sizeof *out);
@@ -227,5 +275,6 @@ void norma_tensor_destroy(norma_tensor **tensor)
     if (!*tensor)
         return;
     norma_haar_destroy(&(*tensor)->haar);
+    NORMA_FREE((*tensor)->rows);
     NORMA_FREE(*tensor);
 }

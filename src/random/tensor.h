@@ -18,6 +18,7 @@
 #include "src/base/rng.h"
 #include "src/base/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum norma_distribution {
@@ -70,6 +71,16 @@ const char *norma_distribution_name(norma_distribution distribution);
  * over the whole tensor here and keeps twice the square of its shorter side (src/random/haar.h).
  * Caller owns *out. */
 NORMA_MUST_USE norma_status norma_tensor_create(const norma_tensor_spec *spec, norma_tensor **out);
+
+/* The tensor that has rows rows[0], rows[1], ... of `base` (n of them, each within base), which it
+ * borrows; the list is copied. Its spec differs from base's in n_features only. Caller owns *out.
+ */
+NORMA_MUST_USE norma_status norma_tensor_create_selected(const norma_tensor *base,
+                                                         const int64_t *rows, int64_t n,
+                                                         norma_tensor **out);
+
+/* Whether the law can give a feature without any weight: masks, given values. */
+bool norma_tensor_may_vanish(const norma_tensor *tensor);
 
 /* out[count][n_channels * n_taps] = rows first .. first + count - 1. Reentrant: may be called from
  * several threads at once; uses no threads itself. */

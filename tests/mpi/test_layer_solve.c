@@ -103,6 +103,28 @@ static void test_deficient_features_that_do_not_matter(void **state)
     }
 }
 
+/* lu steps over features without weights, gives them 0, and says when too few are left. */
+static void test_lu_steps_over_zero_features(void **state)
+{
+    (void)state;
+    for (int width = 0; width < NORMA_N_WIDTHS; width++) {
+        fixture f = fixture_create(3, (norma_width)width, 3);
+        norma_solver_options options = {.solver = NORMA_SOLVER_LU};
+        norma_layer_solution s;
+        int64_t last = f.problem.n_features - 1;
+        memset(f.first, 0, 2 * sizeof *f.first);
+        memset(f.second + 7 * 27, 0, 27 * sizeof *f.second);
+        norma_test_ok_all(norma_layer_solve(norma_test_runtime->world, &f.problem, &options, &s));
+        norma_test_check_all(s.rmse <= s.floor && s.n_used == f.n_minimum);
+        norma_test_check_all(s.gamma1[0] == 0 && s.gamma1[7] == 0 && s.gamma1[last] == 0);
+        norma_test_check_all(s.gamma1[1] != 0 && s.gamma1[last - 1] != 0);
+        norma_layer_solution_clear(&s);
+        memset(f.second + 9 * 27, 0, 2 * 27 * sizeof *f.second);
+        expect_failure(&f, NORMA_SOLVER_LU, NORMA_NUMERIC, "4 of");
+        fixture_destroy(&f);
+    }
+}
+
 static void test_iteration_limit(void **state)
 {
     (void)state;
@@ -230,6 +252,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_values_that_are_not_finite),
     cmocka_unit_test(test_singular_systems),
     cmocka_unit_test(test_deficient_features_that_do_not_matter),
+    cmocka_unit_test(test_lu_steps_over_zero_features),
     cmocka_unit_test(test_iteration_limit),
     cmocka_unit_test(test_scale_of_target),
     cmocka_unit_test(test_zero_output_channel),

@@ -299,6 +299,31 @@ static void given_values_pass_through(void **state)
     norma_tensor_destroy(&tensor);
 }
 
+static void selected_rows_are_those_of_the_base(void **state)
+{
+    (void)state;
+    static const int64_t rows[] = {0, 2, 3, 4, 9, 11};
+    enum { N = 6, ROW = 6 };
+    norma_tensor_spec spec =
+        spec_of(NORMA_DISTRIBUTION_SPARSE_HE_NORMAL, NORMA_TENSOR_FIRST, 12, 2, 3);
+    norma_tensor *base = NULL;
+    norma_tensor *selected = NULL;
+    double all[12 * ROW];
+    double some[4 * ROW];
+    norma_test_ok(norma_tensor_create(&spec, &base));
+    norma_test_ok(norma_tensor_create_selected(base, rows, N, &selected));
+    assert_int_equal(norma_tensor_get_spec(selected)->n_features, N);
+    norma_tensor_fill(base, 0, 12, all);
+    norma_tensor_fill(selected, 1, 4, some);
+    for (int k = 0; k < 4; k++)
+        assert_memory_equal(some + k * ROW, all + rows[k + 1] * ROW, ROW * sizeof(double));
+    assert_true(norma_tensor_may_vanish(base));
+    norma_tensor_destroy(&selected);
+    norma_test_fails(norma_tensor_create_selected(base, (const int64_t[]){12}, 1, &selected),
+                     NORMA_CONFIG, "no feature 12");
+    norma_tensor_destroy(&base);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(names_round_trip),
     cmocka_unit_test(bad_specs_refused),
@@ -307,6 +332,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(wider_keeps_first_features),
     cmocka_unit_test(any_rows_anywhere),
     cmocka_unit_test(given_values_pass_through),
+    cmocka_unit_test(selected_rows_are_those_of_the_base),
 };
 
 norma_test_main_serial("tensor", tests)
