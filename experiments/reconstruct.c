@@ -208,6 +208,7 @@ static norma_status open_output(run_state *run)
     NORMA_GOTO(status, norma_agree(runtime->world, status));
     snprintf(grid, sizeof grid, "%d x %d, %d idle", estimate.grid_rows, estimate.grid_columns,
              estimate.n_idle);
+    norma_log_info("process grid %s", grid);
     status = norma_reconstruct_output_open(&run->output, runtime, run->call->argc, run->call->argv,
                                            run->config, &run->inputs, &first, grid);
 done:
@@ -278,7 +279,10 @@ static norma_status plan_or_run(run_state *run, bool plan)
     norma_status status =
         norma_reconstruct_plan(run->config, &run->inputs, &run->machine, runtime->n_threads, plan);
     NORMA_TRY(norma_agree(runtime->world, status));
-    return plan ? NORMA_OK : reconstruct(run);
+    if (plan)
+        return NORMA_OK;
+    norma_runtime_announce_local(runtime);
+    return reconstruct(run);
 }
 
 static norma_status run_driver(const norma_call *call)

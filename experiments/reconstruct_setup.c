@@ -152,8 +152,10 @@ static norma_status choose_width(const norma_config *config, int64_t cell, int64
         wanted = (double)norma_config_get_integer(config, cell, "features");
     else if (norma_config_has(config, "excess"))
         wanted += (double)norma_config_get_integer(config, cell, "excess");
-    else if (norma_config_has(config, "overparam"))
-        wanted = ceil((1 + norma_config_get_real(config, cell, "overparam")) * wanted);
+    else if (norma_config_has(config, "overparam")) {
+        wanted *= 1 + norma_config_get_real(config, cell, "overparam");
+        wanted = ceil(wanted * (1 - 1e-15)); /* 10% of 100 are 10: rounding adds no feature */
+    }
     if (wanted < 1)
         return NORMA_FAIL(NORMA_CONFIG, "%.0f features: a source pair needs at least one", wanted);
     if (wanted > 2147483647.0)

@@ -193,6 +193,8 @@ static norma_status write_machine(norma_result *file, const norma_runtime *runti
     NORMA_TRY(norma_result_set_int64(file, "/", "ranks", runtime->size));
     NORMA_TRY(norma_result_set_int64(file, "/", "threads", runtime->n_threads));
     NORMA_TRY(norma_result_set_int64(file, "/", "nodes", runtime->n_nodes));
+    NORMA_TRY(norma_result_set_int64(file, "/", "cores_per_node", runtime->n_cores_allowed));
+    NORMA_TRY(norma_result_set_int64(file, "/", "cores_per_rank", runtime->n_cores_bound));
     NORMA_TRY(append_hosts(runtime, &text));
     NORMA_TRY(set_from_root(file, "hosts", &text));
     NORMA_TRY(norma_result_set_text(file, "/", "process_grid", provenance->process_grid));

@@ -9,6 +9,7 @@
 #include <cblas.h>
 #include <omp.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,20 +28,19 @@ static void count_cores(MPI_Comm node, int *n_node, int *n_mine)
     *n_node = CPU_COUNT(&all);
 }
 
-static int choose_threads(const norma_runtime *runtime, int n_cores_mine)
+static int choose_threads(const norma_runtime *runtime)
 {
     const char *asked = getenv("OMP_NUM_THREADS");
     if (asked && atoi(asked) > 0)
         return atoi(asked);
     int n = runtime->n_cores_allowed / runtime->node_size;
-    if (n > n_cores_mine)
-        n = n_cores_mine;
+    if (n > runtime->n_cores_bound)
+        n = runtime->n_cores_bound;
     return n > 1 ? n : 1;
 }
 
 static void describe_machine(norma_runtime *runtime)
 {
-    int n_cores_mine = 1;
     MPI_Comm_rank(runtime->world, &runtime->rank);
     MPI_Comm_size(runtime->world, &runtime->size);
     MPI_Comm_split_type(runtime->world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &runtime->node);
@@ -48,8 +48,8 @@ static void describe_machine(norma_runtime *runtime)
     MPI_Comm_size(runtime->node, &runtime->node_size);
     int leader = runtime->node_rank == 0 ? 1 : 0;
     MPI_Allreduce(&leader, &runtime->n_nodes, 1, MPI_INT, MPI_SUM, runtime->world);
-    count_cores(runtime->node, &runtime->n_cores_allowed, &n_cores_mine);
-    runtime->n_threads = choose_threads(runtime, n_cores_mine);
+    count_cores(runtime->node, &runtime->n_cores_allowed, &runtime->n_cores_bound);
+    runtime->n_threads = choose_threads(runtime);
 }
 
 norma_status norma_runtime_open(int *argc, char ***argv, norma_runtime **out)
@@ -92,6 +92,22 @@ norma_status norma_runtime_check_launch(const norma_runtime *runtime)
                            text, promises[i], runtime->size);
     }
     return norma_agree(runtime->world, status);
+}
+
+void norma_runtime_announce_local(const norma_runtime *runtime)
+{
+    bool alone = runtime->n_threads > runtime->n_cores_bound;
+    int n_threads = alone ? runtime->n_threads : runtime->node_size * runtime->n_threads;
+    int n_cores = alone ? runtime->n_cores_bound : runtime->n_cores_allowed;
+    norma_log_info("%d %s on %d %s, %d %s each; of %d cores a node each rank may use %d",
+                   runtime->size, runtime->size == 1 ? "rank" : "ranks", runtime->n_nodes,
+                   runtime->n_nodes == 1 ? "node" : "nodes", runtime->n_threads,
+                   runtime->n_threads == 1 ? "thread" : "threads", runtime->n_cores_allowed,
+                   runtime->n_cores_bound);
+    if (n_threads > n_cores)
+        norma_log_warning("%d threads for %d cores slow each other down: fewer ranks, a smaller "
+                          "OMP_NUM_THREADS, or a wider binding (mpirun --bind-to none, srun -c)",
+                          n_threads, n_cores);
 }
 
 void norma_runtime_set_blas_threads_local(int n_threads)

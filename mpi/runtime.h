@@ -17,6 +17,7 @@ typedef struct norma_runtime {
     int node_rank, node_size;
     int n_nodes;
     int n_cores_allowed; /* cores this node's ranks may use together */
+    int n_cores_bound;   /* cores this rank may use, as its binding leaves them */
     int n_threads;       /* OpenMP and BLAS threads of this rank */
 } norma_runtime;
 
@@ -29,6 +30,10 @@ NORMA_MUST_USE norma_status norma_runtime_open(int *argc, char ***argv, norma_ru
 /* NORMA_USAGE when the launcher promised more ranks than MPI has: each process would compute the
  * whole and they would write the same file. Collective. */
 NORMA_MUST_USE norma_status norma_runtime_check_launch(const norma_runtime *runtime);
+
+/* Says on the log what the run has: ranks, nodes, threads, cores, binding; warns where threads
+ * outnumber cores. Local. */
+void norma_runtime_announce_local(const norma_runtime *runtime);
 
 /* OpenBLAS threads of this rank from here on: 1 inside OpenMP regions, n_threads outside. */
 void norma_runtime_set_blas_threads_local(int n_threads);

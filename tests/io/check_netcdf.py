@@ -41,6 +41,7 @@ def check_h5py(path):
         check(all(isinstance(file.attrs[name], str) for name in TEXTS), "h5py: texts are str")
         check(file.attrs["seed"] == 2**64 - 1, "h5py: seed")
         check(file.attrs["status"] == "complete", "h5py: status")
+        check(1 <= file.attrs["cores_per_rank"] <= file.attrs["cores_per_node"], "h5py: cores")
         check(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", file.attrs["finished"]), "h5py: time")
         check(file["configuration"].asstr()[()] == "reconstruct:\n  seed: 1\n", "h5py: configuration")
         check(list(file.attrs["axes"]) == ["replica", "layer"], "h5py: axes")
