@@ -1,9 +1,11 @@
 #include "src/features/khatri_rao.h"
 
+#include "src/base/index.h"
 #include "src/base/mem.h"
 
 #include <cblas.h>
 #include <limits.h>
+#include <omp.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -11,7 +13,7 @@
 #define MAX_ROWS ((int64_t)1 << 40)
 /* Numbers of a block of the features that a product works on: large enough for BLAS, within cache.
  */
-#define BLOCK_NUMBERS ((int64_t)1 << 18)
+#define BLOCK_NUMBERS ((int64_t)1 << 15)
 
 /* Of the two layers the one with more numbers a feature is called wide, the other narrow: what a
  * block of features needs beside its weights is as wide as the narrow one. */
@@ -19,13 +21,14 @@ struct norma_khatri_rao {
     norma_khatri_rao_shape shape;
     int64_t n_features;
     int64_t n_wide, n_narrow;
-    int64_t block;       /* features of a block */
+    int n_threads;       /* each has a contiguous part of the features */
+    int64_t block;       /* features that a thread works on at a time */
     bool second_is_wide; /* A is the wide one, B the narrow one */
     double *first;       /* B [n_features][c0 |K1|] */
     double *second;      /* A [n_features][c2 |K2|] */
     double *unfolded;    /* R, or R' where B is the wide one: [n_wide][n_narrow] */
-    double *folded;      /* A' diag(g) B, or its transpose: [n_wide][n_narrow] */
-    double *scaled;      /* [block][n_narrow] */
+    double *folded;      /* A' diag(g) B, or its transpose: [n_threads][n_wide][n_narrow] */
+    double *scaled;      /* [n_threads][block][n_narrow] */
     int64_t *tap;        /* [|K2|][|K1|]: p + q */
 };
 
@@ -155,14 +158,6 @@ void norma_khatri_rao_fill(const norma_khatri_rao_shape *shape, const double *se
     }
 }
 
-static int64_t choose_block(int64_t n_features, int64_t n_narrow)
-{
-    int64_t block = BLOCK_NUMBERS / n_narrow;
-    if (block < 64)
-        block = 64;
-    return block < n_features ? block : n_features;
-}
-
 static void set_sizes(norma_khatri_rao *kr, const norma_khatri_rao_shape *shape, int64_t n_features)
 {
     int64_t n_first = norma_khatri_rao_width_first(shape);
@@ -172,7 +167,11 @@ static void set_sizes(norma_khatri_rao *kr, const norma_khatri_rao_shape *shape,
     kr->second_is_wide = n_second >= n_first;
     kr->n_wide = kr->second_is_wide ? n_second : n_first;
     kr->n_narrow = kr->second_is_wide ? n_first : n_second;
-    kr->block = choose_block(n_features, kr->n_narrow);
+    kr->n_threads = omp_get_max_threads();
+    int64_t part = norma_index_ceil_divide(n_features, kr->n_threads);
+    kr->block = BLOCK_NUMBERS / kr->n_narrow;
+    kr->block = kr->block < 128 ? 128 : kr->block;
+    kr->block = kr->block < part ? kr->block : part;
 }
 
 double norma_khatri_rao_bytes(const norma_khatri_rao_shape *shape, int64_t n_features)
@@ -181,8 +180,8 @@ double norma_khatri_rao_bytes(const norma_khatri_rao_shape *shape, int64_t n_fea
     set_sizes(&kr, shape, n_features);
     double wide = (double)kr.n_wide;
     double narrow = (double)kr.n_narrow;
-    return 8 *
-           ((double)n_features * (wide + narrow) + 2 * wide * narrow + (double)kr.block * narrow);
+    return 8 * ((double)n_features * (wide + narrow) + (1 + kr.n_threads) * wide * narrow +
+                kr.n_threads * (double)kr.block * narrow);
 }
 
 norma_status norma_khatri_rao_create(const norma_khatri_rao_shape *shape, int64_t n_features,
@@ -199,8 +198,8 @@ norma_status norma_khatri_rao_create(const norma_khatri_rao_shape *shape, int64_
     NORMA_GOTO(status, NORMA_ALLOC(kr->first, n_features * norma_khatri_rao_width_first(shape)));
     NORMA_GOTO(status, NORMA_ALLOC(kr->second, n_features * norma_khatri_rao_width_second(shape)));
     NORMA_GOTO(status, NORMA_ALLOC(kr->unfolded, kr->n_wide * kr->n_narrow));
-    NORMA_GOTO(status, NORMA_ALLOC(kr->folded, kr->n_wide * kr->n_narrow));
-    NORMA_GOTO(status, NORMA_ALLOC(kr->scaled, kr->block * kr->n_narrow));
+    NORMA_GOTO(status, NORMA_ALLOC(kr->folded, kr->n_threads * kr->n_wide * kr->n_narrow));
+    NORMA_GOTO(status, NORMA_ALLOC(kr->scaled, kr->n_threads * kr->block * kr->n_narrow));
     NORMA_GOTO(status, NORMA_ALLOC(kr->tap, n_first * n_second));
     for (int64_t p = 0; p < n_second; p++)
         for (int64_t q = 0; q < n_first; q++)
@@ -256,10 +255,14 @@ static void unfold(norma_khatri_rao *kr, const double *r)
                         r[kr->tap[p * f.n_first + q]];
 }
 
-/* y[i,j,k] = sum over p + q = k of folded[(i,p)][(j,q)]. */
-static void fold_up(const norma_khatri_rao *kr, double *y)
+/* y[i,j,k] = sum over p + q = k, and over threads, of folded[(i,p)][(j,q)]. */
+static void fold_up(norma_khatri_rao *kr, double *y)
 {
     const fold f = fold_of(kr);
+    const int64_t size = kr->n_wide * kr->n_narrow;
+    for (int t = 1; t < kr->n_threads; t++)
+        for (int64_t e = 0; e < size; e++)
+            kr->folded[e] += kr->folded[t * size + e];
     memset(y, 0, (size_t)norma_khatri_rao_n_rows(&kr->shape) * sizeof *y);
     for (int64_t i = 0; i < kr->shape.n_channels_out; i++)
         for (int64_t j = 0; j < kr->shape.n_channels_in; j++, y += f.n_taps)
@@ -281,19 +284,21 @@ static const double *narrow_rows(const norma_khatri_rao *kr, int64_t first)
 }
 
 /* scaled[count][narrow] = wide weights times unfolded. */
-static void multiply_unfolded(norma_khatri_rao *kr, int64_t first, int64_t count)
+static void multiply_unfolded(const norma_khatri_rao *kr, int64_t first, int64_t count,
+                              double *scaled)
 {
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)count, (int)kr->n_narrow,
                 (int)kr->n_wide, 1, wide_rows(kr, first), (int)kr->n_wide, kr->unfolded,
-                (int)kr->n_narrow, 0, kr->scaled, (int)kr->n_narrow);
+                (int)kr->n_narrow, 0, scaled, (int)kr->n_narrow);
 }
 
 /* folded += wide weights' times scaled. */
-static void accumulate_folded(norma_khatri_rao *kr, int64_t first, int64_t count)
+static void accumulate_folded(const norma_khatri_rao *kr, int64_t first, int64_t count,
+                              const double *scaled, double *folded)
 {
     cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)kr->n_wide, (int)kr->n_narrow,
-                (int)count, 1, wide_rows(kr, first), (int)kr->n_wide, kr->scaled, (int)kr->n_narrow,
-                1, kr->folded, (int)kr->n_narrow);
+                (int)count, 1, wide_rows(kr, first), (int)kr->n_wide, scaled, (int)kr->n_narrow, 1,
+                folded, (int)kr->n_narrow);
 }
 
 static double dot(const double *a, const double *b, int64_t n)
@@ -311,54 +316,78 @@ static void scale(double factor, const double *from, int64_t n, double *to)
         to[t] = factor * from[t];
 }
 
-void norma_khatri_rao_apply(norma_khatri_rao *kr, const double *g, double *y)
+/* What a pass over the features does to x: nothing, x = KR' r, or x <- KR' r + shift + keep x. */
+typedef struct pass {
+    const double *g; /* forward only: the vector to multiply by; NULL otherwise */
+    double shift, keep;
+    double *x;
+    bool forward; /* folded = A' diag(x or g) B as well */
+} pass;
+
+/* One block of features by one thread. */
+static void run_block(const norma_khatri_rao *kr, const pass *p, int64_t first, int64_t count,
+                      double *scaled, double *folded)
 {
     int64_t width = kr->n_narrow;
-    memset(kr->folded, 0, (size_t)(kr->n_wide * width) * sizeof *kr->folded);
-    for (int64_t first = 0; first < kr->n_features; first += kr->block) {
-        int64_t count = kr->n_features - first < kr->block ? kr->n_features - first : kr->block;
-        const double *narrow = narrow_rows(kr, first);
-#pragma omp parallel for schedule(static)
-        for (int64_t t = 0; t < count; t++)
-            scale(g[first + t], narrow + t * width, width, kr->scaled + t * width);
-        accumulate_folded(kr, first, count);
+    const double *narrow = narrow_rows(kr, first);
+    if (!p->g)
+        multiply_unfolded(kr, first, count, scaled);
+    for (int64_t t = 0; t < count; t++, narrow += width) {
+        double *row = scaled + t * width;
+        double factor = 0;
+        if (p->g) {
+            factor = p->g[first + t];
+        } else {
+            factor = dot(row, narrow, width) + p->shift;
+            if (p->keep != 0)
+                factor += p->keep * p->x[first + t];
+            p->x[first + t] = factor;
+        }
+        if (p->forward)
+            scale(factor, narrow, width, row);
     }
+    if (p->forward)
+        accumulate_folded(kr, first, count, scaled, folded);
+}
+
+/* All features, a part of them by each thread with a BLAS of one thread: the only waiting is at the
+ * end. */
+static void run_pass(norma_khatri_rao *kr, const pass *p)
+{
+    const int n_blas_threads = openblas_get_num_threads();
+    const int64_t size = kr->n_wide * kr->n_narrow;
+    openblas_set_num_threads(1);
+#pragma omp parallel for schedule(static, 1) num_threads(kr->n_threads)
+    for (int t = 0; t < kr->n_threads; t++) {
+        int64_t first = 0;
+        int64_t left = norma_index_share(kr->n_features, kr->n_threads, t, &first);
+        double *folded = kr->folded + t * size;
+        if (p->forward)
+            memset(folded, 0, (size_t)size * sizeof *folded);
+        for (; left > 0; left -= kr->block, first += kr->block)
+            run_block(kr, p, first, left < kr->block ? left : kr->block,
+                      kr->scaled + t * kr->block * kr->n_narrow, folded);
+    }
+    openblas_set_num_threads(n_blas_threads);
+}
+
+void norma_khatri_rao_apply(norma_khatri_rao *kr, const double *g, double *y)
+{
+    run_pass(kr, &(pass){.g = g, .forward = true});
     fold_up(kr, y);
 }
 
 void norma_khatri_rao_apply_transpose(norma_khatri_rao *kr, const double *r, double *x)
 {
-    int64_t width = kr->n_narrow;
     unfold(kr, r);
-    for (int64_t first = 0; first < kr->n_features; first += kr->block) {
-        int64_t count = kr->n_features - first < kr->block ? kr->n_features - first : kr->block;
-        const double *narrow = narrow_rows(kr, first);
-        multiply_unfolded(kr, first, count);
-#pragma omp parallel for schedule(static)
-        for (int64_t t = 0; t < count; t++)
-            x[first + t] = dot(kr->scaled + t * width, narrow + t * width, width);
-    }
+    run_pass(kr, &(pass){.x = x});
 }
 
 void norma_khatri_rao_apply_both(norma_khatri_rao *kr, const double *r, double shift, double keep,
                                  double *x, double *y)
 {
-    int64_t width = kr->n_narrow;
     unfold(kr, r);
-    memset(kr->folded, 0, (size_t)(kr->n_wide * width) * sizeof *kr->folded);
-    for (int64_t first = 0; first < kr->n_features; first += kr->block) {
-        int64_t count = kr->n_features - first < kr->block ? kr->n_features - first : kr->block;
-        const double *narrow = narrow_rows(kr, first);
-        multiply_unfolded(kr, first, count);
-#pragma omp parallel for schedule(static)
-        for (int64_t t = 0; t < count; t++) {
-            double *scaled = kr->scaled + t * width;
-            double sum = dot(scaled, narrow + t * width, width) + shift;
-            x[first + t] = keep != 0 ? sum + keep * x[first + t] : sum;
-            scale(x[first + t], narrow + t * width, width, scaled);
-        }
-        accumulate_folded(kr, first, count);
-    }
+    run_pass(kr, &(pass){.shift = shift, .keep = keep, .x = x, .forward = true});
     fold_up(kr, y);
 }
 

@@ -47,11 +47,12 @@ void norma_khatri_rao_fill(const norma_khatri_rao_shape *shape, const double *se
 typedef struct norma_khatri_rao norma_khatri_rao;
 
 /* Room for n_features columns; the weights are undefined until the caller writes them through the
- * two functions below. Owns all it uses: no product allocates. Caller owns *out. */
+ * two functions below. Products run on as many threads as OpenMP offers now, and have the same bits
+ * in every run on that many. Owns all it uses: no product allocates. Caller owns *out. */
 NORMA_MUST_USE norma_status norma_khatri_rao_create(const norma_khatri_rao_shape *shape,
                                                     int64_t n_features, norma_khatri_rao **out);
 
-/* Bytes that norma_khatri_rao_create allocates. */
+/* Bytes that norma_khatri_rao_create allocates, with the threads of now. */
 double norma_khatri_rao_bytes(const norma_khatri_rao_shape *shape, int64_t n_features);
 
 /* The weights, to be written once: [n_features][c0 |K1|] and [n_features][c2 |K2|]. Borrowed. */
@@ -60,7 +61,7 @@ double *norma_khatri_rao_second(norma_khatri_rao *kr);
 
 int64_t norma_khatri_rao_n_features(const norma_khatri_rao *kr);
 
-/* y[n] = KR g, g[n_features]. Uses the threads of BLAS and OpenMP. */
+/* y[n] = KR g, g[n_features]. */
 void norma_khatri_rao_apply(norma_khatri_rao *kr, const double *g, double *y);
 
 /* x[n_features] = KR' r, r[n]. */
