@@ -140,7 +140,9 @@ norma_status norma_runtime_draw_seed(const norma_runtime *runtime, uint64_t *see
 int norma_runtime_close(norma_runtime **runtime, norma_status status)
 {
     norma_runtime *r = *runtime;
-    if (status != NORMA_OK) {
+    if (status == NORMA_STOPPED) {
+        norma_log_info("%s", norma_status_error()->message);
+    } else if (status != NORMA_OK) {
         const norma_error *error = norma_status_error();
         norma_log_error("%s", error->message[0] ? error->message : norma_status_text(status));
         norma_log_detail("(%s, at %s)", norma_status_text(status), error->where);
