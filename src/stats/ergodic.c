@@ -116,6 +116,44 @@ void norma_ergodic_ratio(const norma_ergodic *y, const norma_ergodic *x, int64_t
     *standard_error = n > 0 ? sqrt(variance_of_mean(z, n)) / fabs(bottom.mean) : NAN;
 }
 
+void norma_ergodic_halves(const norma_ergodic *ergodic, int64_t burn_in, norma_moments halves[2])
+{
+    int64_t first = first_batch(ergodic, burn_in), n = ergodic->n_batches - first;
+    for (int half = 0; half < 2; half++) {
+        int64_t begin = first + half * (n - n / 2);
+        norma_moments_init(&halves[half]);
+        if (n >= 4)
+            halves[half] = total(ergodic, begin, begin + n / 2);
+    }
+}
+
+/* Adds what one half says to the sums over all of them. */
+static void add_half(const norma_moments *half, double share, norma_moments *means, double *within,
+                     double *length)
+{
+    norma_moments_add(means, half->count > 0 ? half->mean : NAN);
+    *within += norma_moments_variance(half) * share;
+    *length += (double)half->count * share;
+}
+
+static double rhat(const norma_moments *means, double within, double length)
+{
+    double between = norma_moments_variance(means);
+    if (within == 0)
+        return between == 0 ? 1 : INFINITY;
+    return isnan(within) ? NAN : sqrt((length - 1) / length + between / within);
+}
+
+double norma_ergodic_rhat_of_halves(const norma_moments *halves, int64_t n_chains)
+{
+    norma_moments means;
+    double within = 0, length = 0;
+    norma_moments_init(&means);
+    for (int64_t i = 0; i < 2 * n_chains; i++)
+        add_half(&halves[i], 0.5 / (double)n_chains, &means, &within, &length);
+    return rhat(&means, within, length);
+}
+
 double norma_ergodic_split_rhat(const norma_ergodic *const *chains, int64_t n_chains,
                                 int64_t burn_in)
 {
@@ -123,19 +161,10 @@ double norma_ergodic_split_rhat(const norma_ergodic *const *chains, int64_t n_ch
     double within = 0, length = 0;
     norma_moments_init(&means);
     for (int64_t c = 0; c < n_chains; c++) {
-        int64_t first = first_batch(chains[c], burn_in), n = chains[c]->n_batches - first;
-        if (n < 4)
-            return NAN;
-        for (int half = 0; half < 2; half++) {
-            int64_t begin = first + half * (n - n / 2);
-            norma_moments part = total(chains[c], begin, begin + n / 2);
-            norma_moments_add(&means, part.mean);
-            within += norma_moments_variance(&part) / (2 * (double)n_chains);
-            length += (double)part.count / (2 * (double)n_chains);
-        }
+        norma_moments halves[2];
+        norma_ergodic_halves(chains[c], burn_in, halves);
+        for (int half = 0; half < 2; half++)
+            add_half(&halves[half], 0.5 / (double)n_chains, &means, &within, &length);
     }
-    double between = norma_moments_variance(&means);
-    if (within == 0)
-        return between == 0 ? 1 : INFINITY;
-    return isnan(within) ? NAN : sqrt((length - 1) / length + between / within);
+    return rhat(&means, within, length);
 }

@@ -52,6 +52,14 @@ norma_ergodic_result norma_ergodic_get(const norma_ergodic *ergodic, int64_t bur
 void norma_ergodic_ratio(const norma_ergodic *y, const norma_ergodic *x, int64_t burn_in,
                          double *ratio, double *standard_error);
 
+/* The two halves of a chain after burn_in (as norma_ergodic_get takes it), whole batches of equal
+ * number: all that R-hat needs, small enough to send. Empty when a half has fewer than 2 batches.
+ */
+void norma_ergodic_halves(const norma_ergodic *ergodic, int64_t burn_in, norma_moments halves[2]);
+
+/* Split R-hat from the halves [2 n_chains] of n_chains chains; NaN when one is empty. */
+double norma_ergodic_rhat_of_halves(const norma_moments *halves, int64_t n_chains);
+
 /* Split R-hat (Gelman et al.) of n_chains chains: each is cut in two halves after burn_in >= 0. NaN
  * with fewer than 2 batches a half; 1 when every half is constant and equal. */
 double norma_ergodic_split_rhat(const norma_ergodic *const *chains, int64_t n_chains,
