@@ -71,7 +71,7 @@ static void read_status_root(const char *path, char text[32])
     H5Fclose(file);
 }
 
-static norma_status check_existing_root(const char *path, bool force)
+static norma_status check_existing_root(const char *path, bool force, bool resume)
 {
     struct stat about;
     char end[32];
@@ -87,6 +87,8 @@ static norma_status check_existing_root(const char *path, bool force)
     if (force)
         return NORMA_OK;
     read_status_root(path, end);
+    if (resume && strcmp(end, "stopped") == 0)
+        return NORMA_OK;
     return NORMA_FAIL(NORMA_CONFIG,
                       "output %s exists%s%s: choose another name, or --force to replace it", path,
                       end[0] ? " with status " : "", end);
@@ -111,7 +113,7 @@ static norma_status check_space_root(const char *path, int64_t bytes)
 static norma_status check_root(const char *path, const norma_result_options *options)
 {
     NORMA_TRY(check_path_root(path));
-    NORMA_TRY(check_existing_root(path, options->force));
+    NORMA_TRY(check_existing_root(path, options->force, options->resume));
     return check_space_root(path, options->bytes);
 }
 
@@ -249,6 +251,7 @@ norma_status norma_result_create(MPI_Comm world, const char *path,
     file->file = H5I_INVALID_HID;
     file->descriptor = -1;
     file->force = options->force;
+    file->resume = options->resume;
     status = allocate(file, path);
     if (status == NORMA_OK && file->rank == 0)
         status = check_root(path, options);
@@ -361,7 +364,9 @@ static norma_status publish_root(norma_result *file, const char *end)
     if (fstat(file->descriptor, &about) != 0 || ftruncate(file->descriptor, about.st_size) != 0 ||
         fsync(file->descriptor) != 0)
         return NORMA_FAIL(NORMA_IO, "cannot write %s: %s", file->part, strerror(errno));
-    if (!file->force && lstat(file->path, &about) == 0)
+    read_status_root(file->path, found);
+    if (!file->force && !(file->resume && strcmp(found, "stopped") == 0) &&
+        lstat(file->path, &about) == 0)
         return NORMA_FAIL(NORMA_IO,
                           "%s appeared during the run: it is not replaced; the results "
                           "are in %s",

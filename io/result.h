@@ -26,6 +26,7 @@
 
 typedef struct norma_result_options {
     bool force;    /* replace an existing HDF5 file at close; other files are never replaced */
+    bool resume;   /* replace an existing file of status "stopped" at close */
     int64_t bytes; /* expected size of the file, checked against the free space; 0: not checked */
 } norma_result_options;
 
@@ -35,9 +36,9 @@ typedef enum norma_result_end { NORMA_RESULT_COMPLETE, NORMA_RESULT_STOPPED } no
  * is still writing that one fails at its next flush). `world` is the
  * runtime's communicator (never a reordered or Cartesian one: HDF5 data are corrupted by those); it
  * is duplicated. *out is set on success only; it is released by close or abandon.
- * NORMA_CONFIG: path exists (without force; or it is not HDF5, whatever force says) or is no file
- * name. NORMA_LIMIT: less free space than options->bytes. NORMA_IO:
- * folder missing or not writable, file system full or refusing. Nothing is left behind then. */
+ * NORMA_CONFIG: path exists (without force or resume; or it is not HDF5, whatever force says) or is
+ * no file name. NORMA_LIMIT: less free space than options->bytes. NORMA_IO: folder missing or not
+ * writable, file system full or refusing. Nothing is left behind then. */
 NORMA_MUST_USE norma_status norma_result_create(MPI_Comm world, const char *path,
                                                 const norma_result_options *options,
                                                 norma_result **out);

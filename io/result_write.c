@@ -22,6 +22,9 @@ static const int64_t sample_distance = (int64_t)1 << 20;
 
 enum { FEWEST_SAMPLES = 4 };
 
+/* Writes of one rank alone after which it compares by itself, long before the next flush. */
+enum { MOST_SAMPLES = 256 };
+
 /* One rank's part of a variable, and its cut into pieces: an axis is cut into ranges of `step`, the
  * axes before it are walked one by one, those behind it are whole. */
 typedef struct slab {
@@ -341,5 +344,7 @@ norma_status norma_result_write_local(norma_result *file, const char *variable, 
     if (status == NORMA_OK)
         status = write_pieces(file, variable, &s, s.n_pieces, H5FD_MPIO_INDEPENDENT, data);
     close_slab(&s);
+    if (status == NORMA_OK && file->n_samples >= MOST_SAMPLES)
+        status = norma_result_verify_local(file);
     return status;
 }
