@@ -27,6 +27,7 @@ typedef struct norma_driver {
 /* The subcommands, each in its own file. */
 extern const norma_driver norma_driver_reconstruct;
 extern const norma_driver norma_driver_evaluate;
+extern const norma_driver norma_driver_chain;
 extern const norma_driver norma_driver_info;
 
 #endif

@@ -5,6 +5,8 @@ import program
 PAGES = [(["--help"], "srun norma ...'."),
          (["reconstruct", "--help"], "option: [value, value]"),
          (["plan", "reconstruct", "--help"], "option: [value, value]"),
+         (["chain", "--help"], "option: [value, value]"),
+         (["plan", "chain", "--help"], "option: [value, value]"),
          (["evaluate", "--help"], "This text."),
          (["info", "--help"], "This text."),
          (["--version"], " bits")]

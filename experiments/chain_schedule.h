@@ -1,0 +1,26 @@
+#ifndef NORMA_EXPERIMENTS_CHAIN_SCHEDULE_H
+#define NORMA_EXPERIMENTS_CHAIN_SCHEDULE_H
+/* Which layers of a chain are recorded. Nothing here communicates. */
+#include "src/base/status.h"
+
+#include <stdint.h>
+
+/* Increasing layer numbers. */
+typedef struct norma_chain_schedule {
+    int64_t n;
+    int64_t *layers; /* [n], owned */
+} norma_chain_schedule;
+
+/* The layers of `text` ("log", "log:20", "all", "none", "every:K", "first:X+every:K") up to the
+ * largest of depths[n_depths], and the depths themselves, so that every chain's last layer is
+ * there; each brought down to a multiple of `stride`. NORMA_CONFIG for another text. */
+NORMA_MUST_USE norma_status norma_chain_schedule_make(const char *text, int64_t stride,
+                                                      const int64_t *depths, int64_t n_depths,
+                                                      norma_chain_schedule *out);
+
+/* How many of them are at most `depth`. */
+int64_t norma_chain_schedule_count(const norma_chain_schedule *schedule, int64_t depth);
+
+void norma_chain_schedule_clear(norma_chain_schedule *schedule);
+
+#endif
