@@ -212,6 +212,8 @@ static norma_status settle_root(norma_checkpoint *c, const norma_checkpoint_opti
     if (!c->resumed)
         NORMA_TRY(make_root(c->folder, options->configuration));
     NORMA_TRY(read_configuration_root(c->folder, &stored));
+    if (!stored)
+        return NORMA_FAIL(NORMA_IO, "%s was removed by somebody else", c->folder);
     c->key = norma_block_hash_local(first_key, stored, (int64_t)strlen(stored));
     norma_mem_free(stored);
     return NORMA_OK;
