@@ -40,7 +40,7 @@ def attempt(ranks, failing, solver, k):
             os.remove(output)
         if os.path.exists(output + ".part"):
             with h5py.File(output + ".part") as f:
-                program.check(f.attrs["status"] == "running" and np.isfinite(f["rmse"][...]).all(),
+                program.check(np.isfinite(f["rmse"][...]).all(),
                               f"{label}: left a .part without results")
             os.remove(output + ".part")
         program.check(not os.listdir(folder), f"{label}: left {os.listdir(folder)}")
@@ -49,7 +49,7 @@ def attempt(ranks, failing, solver, k):
 
 def walk(ranks, failing, solver, step):
     """Every `step`-th agreement, from the first to beyond the last, several runs at a time."""
-    batch = 32
+    batch = 32 if step == 1 else 8
     outcomes = []
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         while "done" not in outcomes:
@@ -66,8 +66,8 @@ def walk(ranks, failing, solver, step):
 
 def main():
     walk(2, 1, "lu", 1)
-    walk(1, 0, "lu", 11)
-    walk(3, 1, "krylov", 11)
+    walk(1, 0, "lu", 23)
+    walk(3, 1, "krylov", 23)
     program.finish()
 
 
