@@ -80,7 +80,8 @@ static norma_status make_maps(run_state *run, norma_evaluate *evaluate, int64_t 
 
     NORMA_GOTO(status, norma_evaluate_bounds(evaluate, number, &layer->source_shape, layer->w1,
                                              run->cell.bound, lo, hi));
-    norma_bounds_scale(layer->n_features, solution->gamma1, lo, hi, lo, hi);
+    norma_bounds_scale(layer->n_features, solution->gamma1, lo, hi, run->cell.accuracy.roundoff, lo,
+                       hi);
     norma_maps_destroy(&layer->maps);
     status = norma_maps_create(&layer->source_shape, layer->w2, &layer->activation,
                                &run->cell.accuracy, solution->gamma1, lo, hi, solution->gamma2,

@@ -15,6 +15,7 @@ static const char *const activations[] = {"relu", "leaky-relu", "tanh",     "sig
 static const char *const bounds[] = {"data", "interval", "interval-deep", NULL};
 static const char *const statistics[] = {"unit", NULL};
 static const char *const solvers[] = {"auto", "lu", "krylov", NULL};
+static const char *const precisions[] = {"double", NORMA_RECONSTRUCT_SINGLE, NULL};
 static const char *const saved[] = {NORMA_RECONSTRUCT_SAVE_GAMMA, NORMA_RECONSTRUCT_SAVE_WEIGHTS,
                                     NORMA_RECONSTRUCT_SAVE_NONE, NULL};
 
@@ -197,6 +198,15 @@ static const norma_option options[] = {
      .min = NORMA_AT_LEAST(1),
      .max = NORMA_AT_MOST(1e9),
      .help = "The first N test images, the same for bounds and comparison."},
+    {.name = "precision",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Data",
+     .default_text = "double",
+     .choices = precisions,
+     .help = "Arithmetic in which the source network is run: double (FP64) or single (FP32: "
+             "weights, affine maps, products and sums). The systems are solved, and the target is "
+             "run, in FP64."},
     {.name = "save",
      .type = NORMA_OPTION_CHOICE,
      .many = NORMA_LIST,

@@ -11,4 +11,7 @@ extern const norma_command norma_reconstruct_plan_command;
 #define NORMA_RECONSTRUCT_SAVE_WEIGHTS "weights"
 #define NORMA_RECONSTRUCT_SAVE_NONE "none"
 
+/* The choice of --precision that is not the default. */
+#define NORMA_RECONSTRUCT_SINGLE "single"
+
 #endif

@@ -8,6 +8,7 @@
 #include "src/base/mem.h"
 #include "src/stats/interval.h"
 
+#include <float.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -57,6 +58,10 @@ static const field extra_fields[] = {
      EXTRA(REAL, shift_magnitude)},
     {"digits_lost", "1", "decimal digits that the shift costs an output of magnitude 1",
      EXTRA(REAL, digits_lost)},
+    {"shift_error_double", "1", "rounding error that the shift costs an output run in FP64",
+     EXTRA(REAL, shift_error_double)},
+    {"shift_error_single", "1", "rounding error that the shift costs an output run in FP32",
+     EXTRA(REAL, shift_error_single)},
     {"activation_epsilon", "1", "bound of an output's error by the activation, 0 when exact",
      EXTRA(REAL, epsilon)},
     {"activation_epsilon_floor", "1", "least attainable activation_epsilon, 0 when exact",
@@ -91,6 +96,8 @@ norma_reconstruct_layer_extra norma_reconstruct_layer_extra_of(const norma_maps 
     return (norma_reconstruct_layer_extra){
         .shift_magnitude = maps->magnitude,
         .digits_lost = fmax(0, log10(maps->magnitude)),
+        .shift_error_double = maps->magnitude * DBL_EPSILON / 2,
+        .shift_error_single = maps->magnitude * (double)FLT_EPSILON / 2,
         .epsilon = maps->region.epsilon,
         .epsilon_floor = maps->region.floor,
         .activation_scale = maps->region.scale,

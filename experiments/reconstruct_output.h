@@ -10,11 +10,13 @@
 
 /* What evaluation told about a layer's source pair. */
 typedef struct norma_reconstruct_layer_extra {
-    double shift_magnitude;  /* of what cancels in an output (norma_maps) */
-    double digits_lost;      /* log10 of it, 0 at least */
-    double epsilon;          /* of an approximate activation; 0 when it is exact */
-    double epsilon_floor;    /* least attainable one; 0 when it is exact */
-    double activation_scale; /* g, by which pre-activations shrink */
+    double shift_magnitude;    /* of what cancels in an output (norma_maps) */
+    double digits_lost;        /* log10 of it, 0 at least */
+    double shift_error_double; /* rounding of the sum of what cancels, in FP64 ... */
+    double shift_error_single; /* ... and in FP32 */
+    double epsilon;            /* of an approximate activation; 0 when it is exact */
+    double epsilon_floor;      /* least attainable one; 0 when it is exact */
+    double activation_scale;   /* g, by which pre-activations shrink */
 } norma_reconstruct_layer_extra;
 
 /* Of a layer's affine maps. */

@@ -1,5 +1,6 @@
 #include "experiments/reconstruct_setup.h"
 
+#include "experiments/reconstruct_options.h"
 #include "experiments/sweep_dimensions.h"
 #include "src/base/mem.h"
 
@@ -262,7 +263,10 @@ norma_status norma_reconstruct_cell_init(const norma_config *config,
     if (norma_config_has(config, "bound"))
         NORMA_TRY(
             norma_bound_from_name(norma_config_get_text(config, number, "bound"), &cell->bound));
-    cell->accuracy = (norma_maps_accuracy){.epsilon = NAN, .roundoff = DBL_EPSILON / 2};
+    cell->single =
+        strcmp(norma_config_get_text(config, number, "precision"), NORMA_RECONSTRUCT_SINGLE) == 0;
+    cell->accuracy.epsilon = NAN;
+    cell->accuracy.roundoff = cell->single ? (double)FLT_EPSILON / 2 : DBL_EPSILON / 2;
     if (norma_config_has(config, "epsilon"))
         cell->accuracy.epsilon = norma_config_get_real(config, number, "epsilon");
     if (inputs->target)
@@ -337,6 +341,7 @@ norma_source_layer norma_reconstruct_source_layer(const norma_reconstruct_cell *
         .w1 = layer->w1,
         .w2 = layer->w2,
         .activation = layer->activation,
+        .single = cell->single,
     };
     norma_maps_use(layer->maps, &source);
     return source;

@@ -42,6 +42,7 @@ typedef struct norma_reconstruct_cell {
     norma_width width;
     norma_solver solver;
     norma_bound bound;
+    bool single;                  /* the source network runs in FP32 */
     norma_maps_accuracy accuracy; /* of every layer's maps */
     const norma_network *network; /* of the target file, or `random` */
     norma_network *random;        /* owned */

@@ -179,14 +179,16 @@ done:
 }
 
 void norma_bounds_scale(int64_t n, const double *gamma1, const double *u_lo, const double *u_hi,
-                        double *lo, double *hi)
+                        double roundoff, double *lo, double *hi)
 {
+    double of_range = fmax(1e-6, 200 * roundoff);
+    double of_size = fmax(1e-9, 200 * roundoff);
     for (int64_t j = 0; j < n; j++) {
         double a = gamma1[j] * u_lo[j];
         double b = gamma1[j] * u_hi[j];
         double least = fmin(a, b);
         double most = fmax(a, b);
-        double margin = 1e-6 * (most - least) + 1e-9 * fmax(fabs(least), fabs(most));
+        double margin = of_range * (most - least) + of_size * fmax(fabs(least), fabs(most));
         lo[j] = least - margin;
         hi[j] = most + margin;
     }

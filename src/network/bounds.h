@@ -32,8 +32,9 @@ NORMA_MUST_USE norma_status norma_bounds_propagate(const norma_network *network,
                                                    double *range_lo, double *range_hi);
 
 /* lo, hi[n] = bounds of gamma1_J u_J from those of u_J, widened on both sides by 1e-6 of hi - lo
- * and 1e-9 of the larger magnitude, so that rounding clips nothing. In place allowed. */
+ * and 1e-9 of the larger magnitude, or 200 times the unit roundoff of the evaluation where that is
+ * more, so that rounding clips nothing. In place allowed. */
 void norma_bounds_scale(int64_t n, const double *gamma1, const double *u_lo, const double *u_hi,
-                        double *lo, double *hi);
+                        double roundoff, double *lo, double *hi);
 
 #endif

@@ -84,6 +84,7 @@ static void set_region(norma_linear_region *region, norma_activation_kind kind,
     case NORMA_ACTIVATION_SOFTPLUS:
         region->shifted = true;
         region->low = find_low(kind, 0.5 * epsilon / demand->gain); /* the rest is rounding's */
+        region->start = region->low * (1 + 16 * demand->roundoff);
         break;
     case NORMA_ACTIVATION_RELU:
     case NORMA_ACTIVATION_LEAKY_RELU:
@@ -156,5 +157,5 @@ norma_status norma_linear_region_init(norma_linear_region *region,
 
 double norma_linear_region_shift(const norma_linear_region *region, double lo)
 {
-    return region->shifted ? region->low - lo : 0;
+    return region->shifted ? region->start - lo : 0;
 }

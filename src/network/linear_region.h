@@ -21,9 +21,10 @@ typedef struct norma_linear_region {
     double scale;    /* g */
     double slope;    /* m */
     double constant; /* c */
-    bool shifted;    /* b_J = low - lo_J, and g = 1; otherwise b_J = 0 */
+    bool shifted;    /* b_J = start - lo_J, and g = 1; otherwise b_J = 0 */
     double low;      /* -DBL_MAX and DBL_MAX where the region does not end */
     double high;
+    double start;   /* low, and a little more for the rounding of z + b */
     double epsilon; /* bound of an output's error that the region was chosen for; 0 when exact */
     double floor;   /* least epsilon that rounding leaves attainable; 0 when exact */
 } norma_linear_region;

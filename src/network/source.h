@@ -17,6 +17,7 @@
 #include "src/network/network.h"
 #include "src/random/tensor.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Extents of a source pair on a target layer. */
@@ -48,6 +49,7 @@ typedef struct norma_source_layer {
     const double *gamma1, *beta1; /* [c1] */
     const double *gamma2, *beta2; /* [c2] */
     double region[2];             /* where the activation counts as linear */
+    bool single;                  /* run the pair in FP32: weights, maps, products, sums */
 } norma_source_layer;
 
 /* Floating-point operations an image: 2 c1 (c0 |K1| pixels of z + c2 |K2| pixels of y). */
@@ -73,7 +75,8 @@ int64_t norma_source_work_bytes(int64_t n_shapes, const norma_source_shape *shap
  * out[n_images][layer->output] from in[n_images][layer->input]. All c1 features are propagated.
  * `first` is the number of the first image in the data set: images of few pixels share a GEMM, each
  * at a place that its number fixes, so that its bits do not depend on its neighbours. *n_clipped
- * gains the number of hidden pre-activations z + beta1 outside source->region. */
+ * gains the number of hidden pre-activations z + beta1 outside source->region. In single precision
+ * in and out hold FP32 values (in is rounded); activations and averages are rounded once. */
 void norma_source_propagate(norma_source_work *work, const norma_source_layer *source,
                             const norma_layer *layer, int64_t first, int64_t n_images,
                             const double *in, double *out, int64_t *n_clipped);

@@ -14,6 +14,7 @@ typedef struct pass {
     const norma_source_work *work;
     const norma_source_shape *shape;
     norma_source_layout layout;
+    bool single;                   /* columns, products, weights, hidden values are floats */
     int64_t first, n_images;       /* their numbers in the data set */
     int64_t first_group, n_groups; /* groups they touch */
     double *columns;               /* [n_groups][c0 |K1|][n_columns] */
@@ -40,9 +41,22 @@ static void pass_init(pass *p, const norma_source_work *work, const norma_source
     p->first_group = first / p->layout.group;
     p->n_groups = norma_source_layout_groups(&p->layout, first, p->n_images);
     p->columns = work->arena;
+    p->single = false;
     p->products = with_products
                       ? work->arena + p->n_groups * p->layout.size_first * p->layout.n_columns
                       : NULL;
+}
+
+/* The first n values of x as floats, from its beginning on. */
+static void narrow(double *x, int64_t n)
+{
+    float part[512];
+    for (int64_t begin = 0; begin < n; begin += 512) {
+        int64_t count = n - begin < 512 ? n - begin : 512;
+        for (int64_t k = 0; k < count; k++)
+            part[k] = (float)x[begin + k];
+        memcpy((float *)x + begin, part, (size_t)count * sizeof *part);
+    }
 }
 
 static int64_t clamp(int64_t n, int64_t lo, int64_t hi)
@@ -85,6 +99,8 @@ static void pass_gather(const pass *p, const double *in)
                              p->shape->padding, p->shape->z, in + n * in_size, layout->n_columns,
                              columns + place * layout->n_pixels);
         }
+        if (p->single)
+            narrow(columns, columns_size);
         if (p->products)
             memset(p->products + g * products_size, 0, (size_t)products_size * sizeof(double));
     }
@@ -107,15 +123,34 @@ static void fill_block(const norma_source_work *work, const norma_tensor *tensor
     }
 }
 
+/* Both blocks of weights for features first .. first + count - 1. */
+static void fill_weights(const pass *p, const norma_source_layer *source, int64_t first,
+                         int64_t count)
+{
+    const norma_source_work *work = p->work;
+    fill_block(work, source->w1, first, count, source->gamma1, p->layout.size_first, work->w1);
+    fill_block(work, source->w2, first, count, NULL, p->layout.size_second, work->w2);
+    if (p->single) {
+        narrow(work->w1, count * p->layout.size_first);
+        narrow(work->w2, count * p->layout.size_second);
+    }
+}
+
 /* hidden[count][layout tile] = W1 block * columns of the tile. */
 static void multiply_first(const pass *p, const tile *t, int64_t count, double *hidden)
 {
     const norma_source_layout *layout = &p->layout;
     int k = (int)layout->size_first;
-    const double *columns =
-        p->columns + t->group * layout->size_first * layout->n_columns + t->begin;
+    const double *columns = p->columns + t->group * layout->size_first * layout->n_columns;
+    if (p->single) {
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)count, (int)t->n_columns, k, 1,
+                    (const float *)p->work->w1, k, (const float *)columns + t->begin,
+                    (int)layout->n_columns, 0, (float *)hidden, (int)layout->tile);
+        return;
+    }
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)count, (int)t->n_columns, k, 1,
-                p->work->w1, k, columns, (int)layout->n_columns, 0, hidden, (int)layout->tile);
+                p->work->w1, k, columns + t->begin, (int)layout->n_columns, 0, hidden,
+                (int)layout->tile);
 }
 
 /* products of the tile += (W2 block)^T * hidden. */
@@ -123,9 +158,16 @@ static void multiply_second(const pass *p, const tile *t, int64_t count, const d
 {
     const norma_source_layout *layout = &p->layout;
     int m = (int)layout->size_second;
-    double *products = p->products + t->group * layout->size_second * layout->n_columns + t->begin;
+    double *products = p->products + t->group * layout->size_second * layout->n_columns;
+    if (p->single) {
+        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, m, (int)t->n_columns, (int)count, 1,
+                    (const float *)p->work->w2, m, (const float *)hidden, (int)layout->tile, 1,
+                    (float *)products + t->begin, (int)layout->n_columns);
+        return;
+    }
     cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, m, (int)t->n_columns, (int)count, 1,
-                p->work->w2, m, hidden, (int)layout->tile, 1, products, (int)layout->n_columns);
+                p->work->w2, m, hidden, (int)layout->tile, 1, products + t->begin,
+                (int)layout->n_columns);
 }
 
 /* z = phi(z + shift) for n values; returns how many lie outside the linear region. */
@@ -150,18 +192,60 @@ static int64_t activate(const norma_source_layer *source, double shift, int64_t 
     return n_clipped;
 }
 
+/* The same in single precision, n at most a tile; phi itself is rounded once. */
+static int64_t activate_single(const norma_source_layer *source, double shift, int64_t n, float *z)
+{
+    double x[NORMA_SOURCE_TILE];
+    for (int64_t k = 0; k < n; k++)
+        x[k] = z[k] + (float)shift;
+    int64_t n_clipped = activate(source, 0, n, x);
+    for (int64_t k = 0; k < n; k++)
+        z[k] = (float)x[k];
+    return n_clipped;
+}
+
+/* Columns begin .. end - 1 of row j of a tile's hidden values. */
+static int64_t activate_part(const pass *p, const norma_source_layer *source, int64_t j,
+                             double shift, int64_t begin, int64_t end, double *hidden)
+{
+    int64_t at = j * p->layout.tile + begin;
+    return p->single ? activate_single(source, shift, end - begin, (float *)hidden + at)
+                     : activate(source, shift, end - begin, hidden + at);
+}
+
 static int64_t activate_tile(const pass *p, const tile *t, const norma_source_layer *source,
                              int64_t first, int64_t count, double *hidden)
 {
     int64_t n_clipped = 0;
     for (int64_t j = 0; j < count; j++) {
-        double *row = hidden + j * p->layout.tile;
         double shift = source->beta1[first + j];
-        (void)activate(source, shift, t->real, row);
-        n_clipped += activate(source, shift, t->real_end - t->real, row + t->real);
-        (void)activate(source, shift, t->n_columns - t->real_end, row + t->real_end);
+        (void)activate_part(p, source, j, shift, 0, t->real, hidden);
+        n_clipped += activate_part(p, source, j, shift, t->real, t->real_end, hidden);
+        (void)activate_part(p, source, j, shift, t->real_end, t->n_columns, hidden);
     }
     return n_clipped;
+}
+
+/* y[height][width] of conv += the products of one tap, moved. */
+static void add_tap(const norma_source_shape *shape, const double *from, double *y)
+{
+    for (int64_t r = 0; r < shape->conv.height; r++) {
+        const double *row = from + r * shape->stride2[0] * shape->z.width;
+        double *to = y + r * shape->conv.width;
+        for (int64_t c = 0; c < shape->conv.width; c++)
+            to[c] += row[c * shape->stride2[1]];
+    }
+}
+
+/* The same in single precision; y holds values of it. */
+static void add_tap_single(const norma_source_shape *shape, const float *from, double *y)
+{
+    for (int64_t r = 0; r < shape->conv.height; r++) {
+        const float *row = from + r * shape->stride2[0] * shape->z.width;
+        double *to = y + r * shape->conv.width;
+        for (int64_t c = 0; c < shape->conv.width; c++)
+            to[c] = (float)to[c] + row[c * shape->stride2[1]];
+    }
 }
 
 /* y of one image from its products: sum over taps p, moved; then gamma2, beta2. */
@@ -171,24 +255,24 @@ static void collect(const pass *p, const norma_source_layer *source, int64_t n, 
     const norma_source_layout *layout = &p->layout;
     norma_kernel_shape k2 = shape->kernel.second;
     int64_t image = p->first + n;
+    int64_t n_pixels = shape->conv.height * shape->conv.width;
     const double *products = p->products + (image / layout->group - p->first_group) *
                                                layout->size_second * layout->n_columns;
-    products += image % layout->group * layout->n_pixels;
+    int64_t at = image % layout->group * layout->n_pixels;
     for (int64_t i = 0; i < shape->n_channels_out; i++) {
-        memset(y, 0, (size_t)(shape->conv.height * shape->conv.width) * sizeof *y);
+        memset(y, 0, (size_t)n_pixels * sizeof *y);
         for (int64_t tap = 0; tap < k2.height * k2.width; tap++) {
-            const double *from = products + tap / k2.width * shape->z.width + tap % k2.width;
-            for (int64_t r = 0; r < shape->conv.height; r++) {
-                const double *row = from + r * shape->stride2[0] * shape->z.width;
-                double *to = y + r * shape->conv.width;
-                for (int64_t c = 0; c < shape->conv.width; c++)
-                    to[c] += row[c * shape->stride2[1]];
-            }
-            products += layout->n_columns;
+            int64_t from = at + tap / k2.width * shape->z.width + tap % k2.width;
+            if (p->single)
+                add_tap_single(shape, (const float *)products + from, y);
+            else
+                add_tap(shape, products + from, y);
+            at += layout->n_columns;
         }
-        for (int64_t k = 0; k < shape->conv.height * shape->conv.width; k++)
-            y[k] = source->gamma2[i] * y[k] + source->beta2[i];
-        y += shape->conv.height * shape->conv.width;
+        for (int64_t k = 0; k < n_pixels; k++)
+            y[k] = p->single ? (float)source->gamma2[i] * (float)y[k] + (float)source->beta2[i]
+                             : source->gamma2[i] * y[k] + source->beta2[i];
+        y += n_pixels;
     }
 }
 
@@ -201,6 +285,8 @@ static void pass_finish(const pass *p, const norma_source_layer *source, const n
         double *y = p->work->conv + omp_get_thread_num() * p->work->conv_size;
         collect(p, source, n, y);
         norma_forward_finish(layer, y, out + n * out_size);
+        for (int64_t k = 0; p->single && k < out_size; k++)
+            out[n * out_size + k] = (float)out[n * out_size + k];
     }
 }
 
@@ -212,8 +298,7 @@ static int64_t pass_propagate(const pass *p, const norma_source_layer *source)
     int64_t n_clipped = 0;
     for (int64_t first = 0; first < n_features; first += NORMA_SOURCE_BLOCK) {
         int64_t count = clamp(n_features - first, 0, NORMA_SOURCE_BLOCK);
-        fill_block(work, source->w1, first, count, source->gamma1, p->layout.size_first, work->w1);
-        fill_block(work, source->w2, first, count, NULL, p->layout.size_second, work->w2);
+        fill_weights(p, source, first, count);
 #pragma omp parallel for schedule(dynamic) num_threads(work->n_threads) reduction(+ : n_clipped)
         for (int64_t index = 0; index < n_tiles; index++) {
             tile t = pass_tile(p, index);
@@ -236,6 +321,7 @@ void norma_source_propagate(norma_source_work *work, const norma_source_layer *s
     while (done < n_images) {
         pass p;
         pass_init(&p, work, &source->shape, true, first + done, n_images - done);
+        p.single = source->single;
         pass_gather(&p, in + done * in_size);
         *n_clipped += pass_propagate(&p, source);
         pass_finish(&p, source, layer, out + done * out_size);

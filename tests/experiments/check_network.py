@@ -93,6 +93,34 @@ def other_activations(folder):
     program.check(done.returncode == 2 and "epsilon" in done.stderr, done.stderr)
 
 
+def single_precision(folder):
+    """The source network in FP32: near the target as far as the reported cost of the shift allows, no nearer than
+    FP32 can be; the same from a stored result, on any ranks."""
+    out = os.path.join(folder, "single.h5")
+    for label, activation, slope in (("relu", "relu", {}), ("sigmoid", "sigmoid", {})):
+        target = small_network(folder, activation, **slope)
+        errors = {}
+        for precision in ("double", "single"):
+            done = program.launch(["reconstruct", "--target", target, "--dataset", folder, "--samples", "20",
+                                   "--seed", "13", "--force", "--output", out, "--precision", precision], ranks=3)
+            program.check(done.returncode == 0, f"{label} {precision}: {done.stderr}")
+            with h5py.File(out) as f:
+                errors[precision] = float(f["output_max_error"][0])
+                allowed = 100 * (f["shift_error_" + precision][0] + f["activation_epsilon"][0]).max()
+                ratio = f["shift_error_single"][0] / f["shift_error_double"][0]
+                clipped = int(f["n_clipped"][0])
+                digits = f["digits_lost"][0]
+            print(f"{label} {precision}: largest difference {errors[precision]:.1e}, digits lost {digits}")
+            program.check(errors[precision] < allowed and clipped == 0,
+                          f"{label} {precision}: {errors[precision]}, allowed {allowed}, clipped {clipped}")
+            program.check((ratio == 2.0 ** 29).all(), f"{label} {precision}: {ratio}")
+            again = evaluate(out)
+            program.check(again["max_error"] == float(f"{errors[precision]:.8e}"),
+                          f"{label} {precision}: evaluate finds {again}")
+        program.check(errors["single"] > 1e-8 and errors["single"] > 1e4 * errors["double"],
+                      f"{label}: single is no single precision: {errors}")
+
+
 def main():
     with program.folder() as folder:
         net = small_network(folder)
@@ -144,6 +172,7 @@ def main():
             program.check(np.array_equal(a["layers/000/gamma1"][...], b["layers/000/gamma1"][...]),
                           "the stored configuration gives another gamma1")
         other_activations(folder)
+        single_precision(folder)
     program.finish()
 
 

@@ -161,7 +161,7 @@ static void evaluate(fixture *f, MPI_Comm comm, int64_t n_images, int64_t budget
         norma_test_ok_all(
             norma_evaluate_bounds(e, l, &f->source[l].shape, f->w1[l], bound, f->lo[l], f->hi[l]));
         double lo[FEATURES], hi[FEATURES];
-        norma_bounds_scale(FEATURES, f->gamma1, f->lo[l], f->hi[l], lo, hi);
+        norma_bounds_scale(FEATURES, f->gamma1, f->lo[l], f->hi[l], accuracy.roundoff, lo, hi);
         norma_maps_destroy(&f->maps[l]);
         norma_test_ok_all(norma_maps_create(&f->source[l].shape, f->w2[l], &f->source[l].activation,
                                             &accuracy, f->gamma1, lo, hi, f->gamma2,

@@ -12,8 +12,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The default epsilon, in double precision. */
-static const norma_maps_accuracy accuracy = {NAN, DBL_EPSILON / 2};
+/* The default epsilon, in double and single precision. */
+static const norma_maps_accuracy accuracies[] = {{NAN, DBL_EPSILON / 2}, {NAN, FLT_EPSILON / 2.0}};
 
 enum { IMAGES = 5, C0 = 3, C2 = 4 };
 
@@ -174,7 +174,8 @@ static void convolve_expected(const fixture *f)
     NORMA_FREE(composite);
 }
 
-/* Data bounds, maps, run; returns the number clipped. */
+/* Data bounds, maps, run (in single precision if the source says so); returns the number clipped.
+ */
 static int64_t run(fixture *f, norma_activation_kind kind, int64_t budget, int n_threads)
 {
     norma_source_work *work = NULL;
@@ -183,9 +184,11 @@ static int64_t run(fixture *f, norma_activation_kind kind, int64_t budget, int n
     f->source.activation = activation;
     norma_test_ok(norma_source_work_create(1, &f->source.shape, IMAGES, budget, n_threads, &work));
     norma_source_measure(work, &f->source.shape, f->w1, 3, IMAGES, f->in, f->u_lo, f->u_hi);
-    norma_bounds_scale(f->source.shape.n_features, f->gamma1, f->u_lo, f->u_hi, f->lo, f->hi);
+    const norma_maps_accuracy *accuracy = &accuracies[f->source.single];
+    norma_bounds_scale(f->source.shape.n_features, f->gamma1, f->u_lo, f->u_hi, accuracy->roundoff,
+                       f->lo, f->hi);
     norma_maps_destroy(&f->maps);
-    norma_test_ok(norma_maps_create(&f->source.shape, f->w2, &activation, &accuracy, f->gamma1,
+    norma_test_ok(norma_maps_create(&f->source.shape, f->w2, &activation, accuracy, f->gamma1,
                                     f->lo, f->hi, f->gamma2, f->layer->bias, &f->maps));
     norma_maps_use(f->maps, &f->source);
     norma_source_propagate(work, &f->source, f->layer, 3, IMAGES, f->in, f->out, &n_clipped);
@@ -229,13 +232,38 @@ static void test_equals_composite(void **state)
     }
 }
 
+/* In FP32 the same up to its rounding, and rounded: not the outputs of FP64, none that FP32 lacks.
+ */
+static void test_single_precision(void **state)
+{
+    (void)state;
+    for (int g = 0; g < N_GEOMETRIES; g++)
+        for (int kind = 0; kind < NORMA_N_ACTIVATIONS; kind++) {
+            fixture f;
+            setup(&f, &geometries[g]);
+            convolve_expected(&f);
+            f.source.single = true;
+            int64_t n_clipped = run(&f, (norma_activation_kind)kind, 1 << 22, 2);
+            double worst = norma_test_max_difference(f.out, f.expected, IMAGES * f.out_size);
+            double allowed = 1e-6 * (f.maps->magnitude + 10) + f.maps->region.epsilon;
+            if (!(worst <= allowed && worst > 1e-9) || n_clipped != 0)
+                fail_msg("geometry %d, %s: difference %g, allowed %g, clipped %d", g,
+                         norma_activation_name((norma_activation_kind)kind), worst, allowed,
+                         (int)n_clipped);
+            for (int64_t k = 0; k < IMAGES * f.out_size; k++)
+                norma_test_check(f.out[k] == (float)f.out[k]);
+            teardown(&f);
+        }
+}
+
 /* Bits of an image depend on nothing but the image: budget, threads, neighbours. */
 static void test_same_bits(void **state)
 {
     (void)state;
-    for (int g = 0; g < N_GEOMETRIES; g++) {
+    for (int g = 0; g < 2 * N_GEOMETRIES; g++) {
         fixture f;
-        setup(&f, &geometries[g]);
+        setup(&f, &geometries[g / 2]);
+        f.source.single = g % 2 == 1;
         int64_t n_clipped = 0;
         size_t bytes = (size_t)f.out_size * sizeof(double);
         (void)run(&f, NORMA_ACTIVATION_RELU, 1 << 22, 1);
@@ -450,7 +478,7 @@ static void test_refusals(void **state)
     (void)run(&f, NORMA_ACTIVATION_IDENTITY, 0, 1);
     norma_maps_destroy(&f.maps);
     f.gamma2[2] = INFINITY;
-    norma_test_fails(norma_maps_create(&f.source.shape, f.w2, &f.source.activation, &accuracy,
+    norma_test_fails(norma_maps_create(&f.source.shape, f.w2, &f.source.activation, &accuracies[0],
                                        f.gamma1, f.lo, f.hi, f.gamma2, f.layer->bias, &f.maps),
                      NORMA_NUMERIC, "output channel 2");
     teardown(&f);
@@ -475,6 +503,7 @@ static void test_unused_features(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_equals_composite),
+    cmocka_unit_test(test_single_precision),
     cmocka_unit_test(test_same_bits),
     cmocka_unit_test(test_bounds_and_clipping),
     cmocka_unit_test(test_clipping_on_both_sides),
