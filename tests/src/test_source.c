@@ -4,7 +4,6 @@
 
 #include "src/base/mem.h"
 #include "src/network/bounds.h"
-#include "src/network/forward.h"
 #include "src/network/maps.h"
 #include "src/network/source.h"
 
@@ -405,51 +404,6 @@ static void test_interval_bounds_with_padding(void **state)
     }
 }
 
-/* Deep ranges hold the activations of any admissible image, here all -1, all 1 and noise. */
-static void test_deep_ranges(void **state)
-{
-    (void)state;
-    norma_network *network = NULL;
-    norma_test_ok(norma_network_create(3, &network));
-    network->input = (norma_shape){2, 6, 6};
-    for (int l = 0; l < 2; l++) {
-        norma_layer *layer = &network->layers[l];
-        layer->n_channels_in = l == 0 ? 2 : 3;
-        layer->n_channels_out = 3;
-        layer->kernel = (norma_kernel_shape){3, 3};
-        layer->padding[0] = layer->padding[1] = 1;
-        layer->activation.kind = l == 0 ? NORMA_ACTIVATION_GELU : NORMA_ACTIVATION_RELU;
-        layer->pool = l == 0 ? NORMA_POOL_MAX2 : NORMA_POOL_NONE;
-    }
-    network->layers[2].kind = NORMA_LAYER_LINEAR;
-    network->layers[2].n_channels_in = 27;
-    network->layers[2].n_channels_out = 2;
-    norma_test_ok(norma_network_allocate(network));
-    norma_test_ok(norma_network_infer_shapes(network));
-    for (int l = 0; l < 2; l++)
-        for (int64_t k = 0; k < norma_layer_weight_size(&network->layers[l]); k++)
-            network->layers[l].weight[k] = noise(k + 50 * l);
-    double lo[27], hi[27], a[3 * 36], b[3 * 36];
-    norma_test_fails(norma_bounds_propagate(network, 2, lo, hi), NORMA_CONFIG, "input_min");
-    network->input_min = -1;
-    network->input_max = 1;
-    norma_test_ok(norma_bounds_propagate(network, 0, lo, hi));
-    norma_test_check(lo[1] == -1 && hi[1] == 1);
-    norma_test_ok(norma_bounds_propagate(network, 2, lo, hi));
-    norma_forward *forward = NULL;
-    norma_test_ok(norma_forward_create(network, 1, &forward));
-    for (int image = 0; image < 3; image++) {
-        for (int k = 0; k < 2 * 36; k++)
-            a[k] = image == 0 ? -1 : image == 1 ? 1 : noise(k);
-        norma_forward_layer(forward, 0, 1, a, b);
-        norma_forward_layer(forward, 1, 1, b, a);
-        for (int k = 0; k < 27; k++)
-            norma_test_check(lo[k] <= a[k] && a[k] <= hi[k]);
-    }
-    norma_forward_destroy(&forward);
-    norma_network_destroy(&network);
-}
-
 /* A batch norm in evaluation mode computes the affine map from what is exported. */
 static void test_batch_norm(void **state)
 {
@@ -509,7 +463,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_clipping_on_both_sides),
     cmocka_unit_test(test_interval_bounds),
     cmocka_unit_test(test_interval_bounds_with_padding),
-    cmocka_unit_test(test_deep_ranges),
     cmocka_unit_test(test_batch_norm),
     cmocka_unit_test(test_refusals),
     cmocka_unit_test(test_unused_features),
