@@ -188,7 +188,7 @@ static norma_status add_variables(norma_chain_output *output)
 
 int64_t norma_chain_output_bytes(const norma_chain_setup *setup)
 {
-    const int64_t fixed = 512 * 1024;
+    const int64_t fixed = 524288;
     double numbers = 2;
     for (int o = 0; o < NORMA_N_OBSERVABLES; o++) {
         double values = o == NORMA_OBSERVABLE_SOFT_RANK        ? (double)setup->n_tau

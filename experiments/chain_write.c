@@ -99,7 +99,7 @@ static norma_status write_field(norma_chain_output *output, const norma_chain_ce
     for (int64_t i = 0; i < n && status == NORMA_OK; i++) {
         int64_t at = (layout->offset[o] + i % n_values) * layout->lanes + i / n_values;
         values[i] = field(&outcome->averages[at].result);
-        flags[i] = values[i] != 0;
+        flags[i] = values[i] != 0 ? 1 : 0;
     }
     if (status == NORMA_OK)
         status =

@@ -80,18 +80,36 @@ norma_job_option() {
     printf '%s\n' "$value"
 }
 
+# Is a flag among the arguments? norma_job_has --force "$@".
+norma_job_has() {
+    local name="$1" argument
+    shift
+    for argument in "$@"; do
+        [ "$argument" = "$name" ] && return 0
+    done
+    return 1
+}
+
+# Should a run be told to resume that was not? Where there is state of its output, unless this is
+# the first go and --force asks to start over.
+norma_job_resumes() {
+    local output
+    output=$(norma_job_option --output "$@")
+    [ -n "$output" ] && [ -e "$output.ckpt" ] && ! norma_job_has --resume "$@" &&
+        { [ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] || ! norma_job_has --force "$@"; }
+}
+
 # norma_job_run FOLDER SUBCOMMAND ARGUMENTS...: one run of norma on the ranks of this job. Continues
 # from FILE.ckpt where an earlier go left one. Ends the script with norma's exit code, except that
 # 75 (stopped early, state saved) requeues the job.
 norma_job_run() {
-    local folder="$1" program output pid code
+    local folder="$1" program pid code
     shift
     program=$(norma_job_program "$folder") || exit 2
     norma_job_threads
     norma_job_choose_launcher || exit 2
-    output=$(norma_job_option --output "$@")
-    if [ -n "$output" ] && [ -e "$output.ckpt" ]; then
-        norma_job_say "continues from $output.ckpt"
+    if norma_job_resumes "$@"; then
+        norma_job_say "continues from $(norma_job_option --output "$@").ckpt"
         set -- "$@" --resume
     fi
     norma_job_say "${SLURM_NTASKS:-1} ranks of $OMP_NUM_THREADS threads on" \
