@@ -12,6 +12,9 @@
 
 /* Fewer steps by a fifth changed the smallest singular value by less than this, relatively. */
 #define SETTLED 3e-4
+/* And the directions of the start vector are known to this part: a smallest singular value that
+ * rests on the second smallest would be overtaken. */
+#define RESOLVED 1e-8
 
 norma_status norma_bidiagonal_create_local(norma_product *product, norma_product_form form,
                                            int64_t max_steps, norma_bidiagonal **out)
@@ -73,6 +76,20 @@ void norma_bidiagonal_step(norma_bidiagonal *process)
     }
 }
 
+/* ||A' r|| / ||A' b|| of the least-squares solution that the coefficients hold (LSQR). It is small
+ * only when every direction of A' b, and be it of the smallest singular value, has been met. */
+static double gradient_of(const double *links, int64_t n_links)
+{
+    double rho_bar = links[0];
+    double phi_bar = 1;
+    for (int64_t k = 0; k + 2 < n_links; k += 2) {
+        double rho = hypot(rho_bar, links[k + 1]);
+        phi_bar *= links[k + 1] / rho;
+        rho_bar *= -links[k + 2] / rho;
+    }
+    return fabs(phi_bar * rho_bar) / links[0];
+}
+
 /* Extreme singular values by the coefficients so far; true when the smallest one has settled. The
  * rectangular matrix, last beta included, knows A on its row space only: no zero disturbs it. */
 static bool read_singular_values(const norma_bidiagonal *p, double *largest, double *smallest)
@@ -80,8 +97,10 @@ static bool read_singular_values(const norma_bidiagonal *p, double *largest, dou
     int64_t n_before = 2 * (p->n_links * 4 / 10);
     *largest = norma_condition_largest_link_local(p->links, p->n_links);
     *smallest = norma_condition_smallest_link_local(p->links, p->n_links);
-    return n_before > 0 &&
-           norma_condition_smallest_link_local(p->links, n_before) <= *smallest * (1 + SETTLED);
+    if (n_before == 0 || gradient_of(p->links, p->n_links) > RESOLVED)
+        return false;
+    double before = norma_condition_smallest_link_local(p->links, n_before);
+    return before <= *smallest * (1 + SETTLED);
 }
 
 /* Whether the last step found no direction but rounding: alpha after all of A', beta after all of

@@ -206,7 +206,8 @@ static norma_status judge(work *w, norma_layer_solution *s)
     if (!(s->relative_residual <= LARGEST_RESIDUAL)) /* a huge gamma has a floor as high */
         return NORMA_FAIL(NORMA_NUMERIC,
                           "%s: gamma is nothing but rounding (relative residual %.3g, largest "
-                          "|gamma| %.3g): does the source reach every output channel?",
+                          "|gamma| %.3g): do too many features lack weights, or does "
+                          "the source leave an output channel at zero?",
                           norma_solver_name(s->solver), s->relative_residual, largest_gamma(w, s));
     if (s->rmse <= TOLERATED * s->floor)
         return NORMA_OK;

@@ -14,8 +14,9 @@ static const struct {
     const char *split;
     int64_t height, width;
 } shapes[] = {
-    {1, 1, "second", 1, 1}, {2, 1, "second", 1, 1}, {5, 4, "second", 1, 1},
-    {3, 2, "second", 3, 3}, {2, 3, "first", 3, 3},  {2, 2, "3x2+2x3", 3, 3},
+    {1, 1, "second", 1, 1},   {2, 1, "second", 1, 1}, {5, 4, "second", 1, 1},
+    {3, 2, "second", 3, 3},   {2, 3, "first", 3, 3},  {2, 2, "3x2+2x3", 3, 3},
+    {12, 12, "second", 1, 1},
 };
 enum { n_shapes = sizeof shapes / sizeof shapes[0] };
 

@@ -214,6 +214,8 @@ static void check(norma_solver solver, int shape, norma_width width, int64_t exc
         fprintf(stderr, "in %s, shape %d, %s rule, excess %lld\n", norma_solver_name(s.solver),
                 shape, norma_width_name(width), (long long)excess);
     norma_test_check_all(good);
+    if (solver == NORMA_SOLVER_LU && s.n_rows >= 100) /* refinement has something to refine */
+        norma_test_check_all(s.iterations >= 1);
     norma_test_check_all(is_replicated(&s, f.problem.shape.n_channels_out));
     norma_test_check_all(s.solver != NORMA_SOLVER_AUTO &&
                          s.grid_rows * s.grid_columns + s.n_idle == norma_test_runtime->size);
