@@ -204,13 +204,29 @@ static norma_status allocate(norma_result *file, const char *path)
     return file->path ? NORMA_OK : NORMA_MEMORY;
 }
 
+/* Changes of metadata are collective, and HDF5 hands what one rank has in its metadata cache to
+ * those that have not: it hangs or fails where the caches of the ranks differ. They would, since
+ * rank 0 writes more than others and each cache would let go of what it has not used for long. So
+ * nothing is let go of. */
+static bool keep_metadata(hid_t access_list)
+{
+    H5AC_cache_config_t config = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
+    if (H5Pget_mdc_config(access_list, &config) < 0)
+        return false;
+    config.evictions_enabled = false;
+    config.incr_mode = H5C_incr__off;
+    config.flash_incr_mode = H5C_flash_incr__off;
+    config.decr_mode = H5C_decr__off;
+    return H5Pset_mdc_config(access_list, &config) >= 0;
+}
+
 static norma_status open_parallel(norma_result *file)
 {
     norma_status status = NORMA_OK;
     hid_t creation = norma_schema_group_properties_local(H5P_FILE_CREATE);
     hid_t access_list = H5Pcreate(H5P_FILE_ACCESS);
     if (H5Pset_fapl_mpio(access_list, file->comm, MPI_INFO_NULL) < 0 ||
-        H5Pset_fclose_degree(access_list, H5F_CLOSE_STRONG) < 0)
+        !keep_metadata(access_list) || H5Pset_fclose_degree(access_list, H5F_CLOSE_STRONG) < 0)
         status = NORMA_H5_FAIL(NORMA_LIBRARY, "parallel HDF5 cannot be set up");
     status = norma_agree(file->comm, status);
     if (status == NORMA_OK) {
