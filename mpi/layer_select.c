@@ -108,7 +108,7 @@ norma_status norma_layer_select(MPI_Comm comm, const norma_layer_problem *proble
     NORMA_GOTO(status, find_zero(comm, problem, zero));
     NORMA_GOTO(status, norma_agree(comm, pick(problem, zero, selection)));
     if (selection->features)
-        norma_log_info("features without weights are left out");
+        norma_log_news("features without weights are left out");
 done:
     NORMA_FREE(zero);
     return status;

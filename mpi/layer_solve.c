@@ -82,9 +82,9 @@ static void announce(const work *w, const norma_solver_options *options)
 {
     const norma_layer_choice *c = &w->choice;
     if (options->solver == NORMA_SOLVER_AUTO)
-        norma_log_info("solver auto: %s (%s)", norma_solver_name(c->solver), c->reason);
+        norma_log_news("solver auto: %s (%s)", norma_solver_name(c->solver), c->reason);
     if (c->n_used < w->problem->n_features)
-        norma_log_info("%s uses the leading %lld of %lld features, the others get 0 (krylov: all, "
+        norma_log_news("%s uses the leading %lld of %lld features, the others get 0 (krylov: all, "
                        "minimum norm)",
                        norma_solver_name(c->solver), (long long)c->n_used,
                        (long long)w->problem->n_features);

@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static bool speaker = true;
 static norma_log_level current_level = NORMA_LOG_NORMAL;
@@ -54,6 +55,24 @@ void norma_log_info(const char *format, ...)
     if (current_level >= NORMA_LOG_NORMAL)
         print_line(stderr, "norma: ", format, arguments);
     va_end(arguments);
+}
+
+void norma_log_news(const char *format, ...)
+{
+    enum { N_KEPT = 64, LENGTH = 256 };
+    static char kept[N_KEPT][LENGTH];
+    static int next;
+    char line[LENGTH];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    for (int i = 0; i < N_KEPT; i++)
+        if (strcmp(kept[i], line) == 0)
+            return;
+    memcpy(kept[next], line, sizeof line);
+    next = (next + 1) % N_KEPT;
+    norma_log_info("%s", line);
 }
 
 void norma_log_detail(const char *format, ...)
