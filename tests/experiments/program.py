@@ -1,5 +1,6 @@
 """Shared by the tests that run the program: launching, expecting, small input files."""
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -9,6 +10,7 @@ import h5py
 import numpy as np
 
 NORMA = os.environ["NORMA"]
+MPIEXEC = shlex.split(os.environ["NORMA_MPIEXEC"])
 SOURCE = os.environ["NORMA_SOURCE"]
 TRAINED = os.path.join(SOURCE, "experiments", "data", "fashion_cnn_w32.h5")
 
@@ -19,7 +21,7 @@ def launch(arguments, ranks=1, timeout=120, environment=None):
     """Runs `norma ARGUMENTS` and returns the finished process with .seconds added; fails on a hang."""
     command = [NORMA] + [str(a) for a in arguments]
     if ranks > 1:
-        command = ["mpirun", "-q", "--oversubscribe", "--bind-to", "none", "-n", str(ranks)] + command
+        command = MPIEXEC + ["-n", str(ranks)] + command
     env = dict(os.environ, **(environment or {}))
     started = time.monotonic()
     try:
