@@ -46,6 +46,7 @@ build libcmocka-dev              header cmocka.h
 run   dataset-fashion-mnist      file /usr/share/datasets/fashion-mnist
 run   netcdf-bin                 command ncdump
 test  hdf5-tools                 command h5dump
+test  procps                     command ps
 test  python3-minimal           command python3
 test  python3-numpy              module numpy
 test  python3-h5py               module h5py

@@ -9,7 +9,7 @@ import time
 import h5py
 import numpy as np
 
-from program import NORMA, check, finish, folder, launch
+from program import MPIEXEC, NORMA, check, finish, folder, launch
 
 TIMINGS = {"seconds"}
 # Six blocks of eight replicas: some seconds on one rank.
@@ -39,7 +39,7 @@ def status(path):
 def start(arguments, ranks):
     command = [NORMA] + arguments
     if ranks > 1:
-        command = ["mpirun", "-q", "--oversubscribe", "--bind-to", "none", "-n", str(ranks)] + command
+        command = MPIEXEC + ["-n", str(ranks)] + command
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                             start_new_session=True)
 
