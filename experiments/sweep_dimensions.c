@@ -31,7 +31,7 @@ static const char *dimension_name(const norma_sweep *sweep, int64_t axis)
 
 static norma_status add_numbers(MPI_Comm world, const norma_config *config, norma_result *file,
                                 const norma_sweep_axis *axis, const norma_option *option,
-                                norma_dimension *dimension)
+                                norma_dimension dimension)
 {
     double *reals = NULL;
     int64_t *integers = NULL;
@@ -50,9 +50,9 @@ static norma_status add_numbers(MPI_Comm world, const norma_config *config, norm
         else
             integers[i] = norma_config_get_integer(config, cell, axis->name);
     }
-    dimension->type = real ? NORMA_FLOAT64 : NORMA_INT64;
-    dimension->values = real ? (const void *)reals : (const void *)integers;
-    status = norma_schema_add_dimension(file, "/", dimension);
+    dimension.type = real ? NORMA_FLOAT64 : NORMA_INT64;
+    dimension.values = real ? (const void *)reals : (const void *)integers;
+    status = norma_schema_add_dimension(file, "/", &dimension);
 done:
     NORMA_FREE(integers);
     NORMA_FREE(reals);
@@ -62,7 +62,7 @@ done:
 /* Names, texts, shapes and seeds: a list of names. */
 static norma_status add_names(const norma_config *config, norma_result *file,
                               const norma_sweep_axis *axis, const norma_option *option,
-                              norma_dimension *dimension)
+                              norma_dimension dimension)
 {
     char texts[MOST_NAMES][TEXT_LENGTH];
     const char *names[MOST_NAMES];
@@ -85,10 +85,10 @@ static norma_status add_names(const norma_config *config, norma_result *file,
         names[i] = texts[i];
         numbers[i] = (int8_t)i;
     }
-    dimension->type = NORMA_NAME;
-    dimension->values = numbers;
-    dimension->names = (norma_names){(int)axis->n, names};
-    return norma_schema_add_dimension(file, "/", dimension);
+    dimension.type = NORMA_NAME;
+    dimension.values = numbers;
+    dimension.names = (norma_names){(int)axis->n, names};
+    return norma_schema_add_dimension(file, "/", &dimension);
 }
 
 norma_status norma_sweep_dimensions_add(MPI_Comm world, const norma_config *config,
@@ -109,8 +109,8 @@ norma_status norma_sweep_dimensions_add(MPI_Comm world, const norma_config *conf
                       option->type == NORMA_OPTION_DURATION;
         if (option->type == NORMA_OPTION_DURATION)
             dimension.units = "s";
-        NORMA_TRY(number ? add_numbers(world, config, file, axis, option, &dimension)
-                         : add_names(config, file, axis, option, &dimension));
+        NORMA_TRY(number ? add_numbers(world, config, file, axis, option, dimension)
+                         : add_names(config, file, axis, option, dimension));
     }
     return NORMA_OK;
 }
