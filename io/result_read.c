@@ -132,7 +132,7 @@ norma_status norma_result_reader_text(norma_result_reader *reader, const char *d
     if (reader->rank == 0)
         status = read_text_root(reader, dataset, &mine);
     NORMA_GOTO(status, norma_agree(reader->comm, status));
-    if (reader->rank == 0)
+    if (mine) /* on rank 0 */
         length = (int64_t)strlen(mine) + 1;
     MPI_Bcast(&length, 1, MPI_INT64_T, 0, reader->comm);
     if (reader->rank != 0)

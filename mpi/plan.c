@@ -168,9 +168,10 @@ norma_status norma_plan_check_local(const norma_plan_machine *machine, const cha
     norma_plan_format_bytes_local((double)needed * (double)on_node, node_text, sizeof node_text);
     norma_plan_format_bytes_local((double)machine->node_memory, have_text, sizeof have_text);
     int64_t nodes = smallest_nodes(machine, bytes, context);
+    int64_t ranks = nodes * machine->ranks_per_node;
     if (nodes > 0)
         snprintf(remedy, sizeof remedy, "it fits on %lld such nodes (%lld ranks)", (long long)nodes,
-                 (long long)(nodes * machine->ranks_per_node));
+                 (long long)ranks);
     else
         snprintf(remedy, sizeof remedy, "it fits on no number of such nodes");
     const char *semicolon = advice ? "; " : "";
