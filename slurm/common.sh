@@ -39,6 +39,15 @@ norma_job_threads() {
     export SRUN_CPUS_PER_TASK="$OMP_NUM_THREADS"
 }
 
+# When the job ends, in seconds of the epoch, for norma's own time limit: Slurm before 23.02 does not
+# say it in the environment.
+norma_job_end_time() {
+    local end
+    [ -n "${SLURM_JOB_END_TIME:-}" ] && return
+    end=$(scontrol show job "$SLURM_JOB_ID" | sed -n 's/.* EndTime=\([^ ]*\).*/\1/p')
+    end=$(date -d "$end" +%s 2>/dev/null) && export SLURM_JOB_END_TIME="$end"
+}
+
 # Fills the array norma_job_launcher with the command that starts the ranks.
 norma_job_choose_launcher() {
     local choice="${NORMA_LAUNCHER:-}"
@@ -107,6 +116,7 @@ norma_job_run() {
     shift
     program=$(norma_job_program "$folder") || exit 2
     norma_job_threads
+    norma_job_end_time
     norma_job_choose_launcher || exit 2
     if norma_job_resumes "$@"; then
         norma_job_say "continues from $(norma_job_option --output "$@").ckpt"
