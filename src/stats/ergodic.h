@@ -10,7 +10,6 @@
  */
 #include "src/stats/moments.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #define NORMA_ERGODIC_BATCHES 1024
@@ -35,7 +34,8 @@ typedef struct norma_ergodic_result {
     double ess;            /* effective sample size: count / tau */
     int64_t count;         /* values after burn-in, those of an unfinished batch left out */
     int64_t burn_in;       /* values dropped: asked for, or estimated, rounded up to batches */
-    bool too_short;        /* fewer than NORMA_ERGODIC_MIN_TIMES autocorrelation times */
+    int64_t too_short;     /* 1: fewer than NORMA_ERGODIC_MIN_TIMES autocorrelation times; not a
+                              bool, since no byte of it may be padding: it goes into journals */
 } norma_ergodic_result;
 
 void norma_ergodic_init(norma_ergodic *ergodic);
