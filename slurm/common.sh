@@ -40,12 +40,14 @@ norma_job_threads() {
 }
 
 # When the job ends, in seconds of the epoch, for norma's own time limit: Slurm before 23.02 does not
-# say it in the environment.
+# say it in the environment. Where nobody says it ("Unknown", no answer) none is set.
 norma_job_end_time() {
     local end
-    [ -n "${SLURM_JOB_END_TIME:-}" ] && return
+    [ -z "${SLURM_JOB_END_TIME:-}" ] && [ -n "${SLURM_JOB_ID:-}" ] || return 0
     end=$(scontrol show job "$SLURM_JOB_ID" | sed -n 's/.* EndTime=\([^ ]*\).*/\1/p')
-    end=$(date -d "$end" +%s 2>/dev/null) && export SLURM_JOB_END_TIME="$end"
+    # An empty date would be last midnight: a run that is out of time before it begins.
+    [ -n "$end" ] && end=$(date -d "$end" +%s 2>/dev/null) && export SLURM_JOB_END_TIME="$end"
+    return 0
 }
 
 # Fills the array norma_job_launcher with the command that starts the ranks.
