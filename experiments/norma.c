@@ -27,6 +27,7 @@ static const norma_driver *const drivers[] = {
     &norma_driver_reconstruct,
     &norma_driver_evaluate,
     &norma_driver_chain,
+    &norma_driver_bench,
     &norma_driver_info,
 };
 enum { N_DRIVERS = sizeof drivers / sizeof drivers[0] };

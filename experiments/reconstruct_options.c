@@ -219,9 +219,10 @@ static const norma_option options[] = {
     NORMA_OPTION_END,
 };
 
-static const norma_option *const tables[] = {options, norma_config_common_options, NULL};
-static const norma_option *const plan_tables[] = {options, norma_config_common_options,
-                                                  norma_plan_options, NULL};
+static const norma_option *const tables[] = {options, norma_config_random_options,
+                                             norma_config_run_options, NULL};
+static const norma_option *const plan_tables[] = {
+    options, norma_config_random_options, norma_config_run_options, norma_plan_options, NULL};
 
 #define DESCRIPTION                                                                                \
     "Solves for the scales and shifts (gamma, beta) with which frozen random layers compute the "  \

@@ -4,7 +4,7 @@
 
 static const char *const stream_names[] = {"common", "independent", NULL};
 
-const norma_option norma_config_common_options[] = {
+const norma_option norma_config_random_options[] = {
     {.name = "seed",
      .type = NORMA_OPTION_SEED,
      .many = NORMA_SWEEP,
@@ -25,6 +25,10 @@ const norma_option norma_config_common_options[] = {
      .choices = stream_names,
      .help = "Whether the cells of a sweep share their random numbers (their errors are then "
              "correlated) or draw their own."},
+    NORMA_OPTION_END,
+};
+
+const norma_option norma_config_run_options[] = {
     {.name = "output",
      .type = NORMA_OPTION_PATH,
      .group = "Output",

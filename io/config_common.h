@@ -1,10 +1,13 @@
 #ifndef NORMA_IO_CONFIG_COMMON_H
 #define NORMA_IO_CONFIG_COMMON_H
-/* Options that every computing subcommand has: put this table behind the command's own. */
+/* Options that computing subcommands share: put these tables behind the command's own. */
 #include "io/config_option.h"
 
-/* --seed --replicas --cell-streams --output --config --force --dry-run --quiet --verbose */
-extern const norma_option norma_config_common_options[];
+/* --seed --replicas --cell-streams */
+extern const norma_option norma_config_random_options[];
+
+/* --output --config --force --dry-run --quiet --verbose */
+extern const norma_option norma_config_run_options[];
 
 /* Indices of --cell-streams' choices. */
 typedef enum norma_cell_streams {

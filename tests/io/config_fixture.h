@@ -122,8 +122,8 @@ static const norma_option fixture_options[] = {
     NORMA_OPTION_END,
 };
 
-static const norma_option *const fixture_tables[] = {fixture_options, norma_config_common_options,
-                                                     NULL};
+static const norma_option *const fixture_tables[] = {fixture_options, norma_config_random_options,
+                                                     norma_config_run_options, NULL};
 static const norma_command fixture_command = {
     .name = "solve",
     .summary = "Solve something.",
