@@ -8,8 +8,8 @@ PAGES = [(["--help"], "srun norma ...'."),
          (["chain", "--help"], "option: [value, value]"),
          (["plan", "chain", "--help"], "option: [value, value]"),
          (["evaluate", "--help"], "This text."),
-         (["bench", "--help"], "option: value"),
-         (["plan", "bench", "--help"], "option: value"),
+         (["bench", "--help"], "option: [value, value]"),
+         (["plan", "bench", "--help"], "option: [value, value]"),
          (["info", "--help"], "This text."),
          (["--version"], " bits")]
 
