@@ -17,9 +17,7 @@ struct norma_shared {
 /* Bytes of one broadcast. */
 #define PIECE (INT64_C(1) << 28)
 
-/* Has the node room for a window? Where it has not (containers often offer 64 MiB), writing to the
- * window would end the rank with a bus error. */
-static bool node_has_room(MPI_Comm node, int64_t n_bytes)
+bool norma_shared_has_room(MPI_Comm node, int64_t n_bytes)
 {
     struct statvfs fs;
     int has = 1;
@@ -59,7 +57,7 @@ norma_status norma_shared_create(MPI_Comm comm, int64_t n_bytes, norma_shared **
     MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &shared->node);
     MPI_Comm_rank(shared->node, &node_rank);
     MPI_Comm_size(shared->node, &node_size);
-    bool windowed = node_size > 1 && n_bytes > 0 && node_has_room(shared->node, n_bytes);
+    bool windowed = node_size > 1 && n_bytes > 0 && norma_shared_has_room(shared->node, n_bytes);
     MPI_Comm_split(comm, !windowed || node_rank == 0 ? 0 : MPI_UNDEFINED, rank, &shared->holders);
     if (windowed) {
         open_window(shared, node_rank);
