@@ -5,6 +5,7 @@
 #include "src/base/mem.h"
 
 #include <limits.h>
+#include <stdbool.h>
 
 int64_t norma_dmat_largest_local(int64_t n, int64_t block, norma_grid_shape shape)
 {
@@ -62,7 +63,8 @@ static void set_sizes(norma_dmat *matrix, const norma_grid *grid, int64_t n, int
     d[8] = (int)matrix->leading;
 }
 
-norma_status norma_dmat_create(const norma_grid *grid, int64_t n, int64_t block, norma_dmat **out)
+static norma_status create(const norma_grid *grid, int64_t n, int64_t block, bool single,
+                           norma_dmat **out)
 {
     norma_dmat *matrix = NULL;
     norma_status status = norma_dmat_check_local(n, block, grid->shape);
@@ -70,7 +72,8 @@ norma_status norma_dmat_create(const norma_grid *grid, int64_t n, int64_t block,
         status = NORMA_CALLOC(matrix, 1);
     if (status == NORMA_OK) {
         set_sizes(matrix, grid, n, block);
-        status = NORMA_ALLOC(matrix->data, matrix->leading * matrix->n_local_columns);
+        int64_t n_local = matrix->leading * matrix->n_local_columns;
+        status = single ? NORMA_ALLOC(matrix->single, n_local) : NORMA_ALLOC(matrix->data, n_local);
     }
     status = norma_agree(grid->comm, status);
     if (status == NORMA_OK)
@@ -80,10 +83,22 @@ norma_status norma_dmat_create(const norma_grid *grid, int64_t n, int64_t block,
     return status;
 }
 
+norma_status norma_dmat_create(const norma_grid *grid, int64_t n, int64_t block, norma_dmat **out)
+{
+    return create(grid, n, block, false, out);
+}
+
+norma_status norma_dmat_create_single(const norma_grid *grid, int64_t n, int64_t block,
+                                      norma_dmat **out)
+{
+    return create(grid, n, block, true, out);
+}
+
 void norma_dmat_destroy_local(norma_dmat **matrix)
 {
     if (*matrix) {
         NORMA_FREE((*matrix)->data);
+        NORMA_FREE((*matrix)->single);
         NORMA_FREE(*matrix);
     }
 }

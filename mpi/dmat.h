@@ -18,7 +18,8 @@ typedef struct norma_dmat {
     int64_t n_local_rows;       /* 0 on idle ranks */
     int64_t n_local_columns;    /* 0 on idle ranks */
     int64_t leading;            /* max(1, n_local_rows): distance of columns */
-    double *data;               /* [n_local_columns][leading], column-major; owned */
+    double *data;               /* [n_local_columns][leading], column-major; owned; or NULL, and */
+    float *single;              /* the same in single precision; owned; NULL otherwise */
     int descriptor[9];          /* of ScaLAPACK */
 } norma_dmat;
 
@@ -38,6 +39,10 @@ NORMA_MUST_USE norma_status norma_dmat_check_local(int64_t n, int64_t block,
  * must outlive it. */
 NORMA_MUST_USE norma_status norma_dmat_create(const norma_grid *grid, int64_t n, int64_t block,
                                               norma_dmat **out);
+
+/* The same in single precision. */
+NORMA_MUST_USE norma_status norma_dmat_create_single(const norma_grid *grid, int64_t n,
+                                                     int64_t block, norma_dmat **out);
 
 /* Frees and nulls; NULL is allowed. Local. */
 void norma_dmat_destroy_local(norma_dmat **matrix);

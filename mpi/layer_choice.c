@@ -11,6 +11,9 @@
 #include <string.h>
 
 #define DEFAULT_BLOCK 64
+/* Of the factorizations of large systems, whose rate it sets; small ones would leave ranks idle. */
+#define FACTOR_BLOCK 192
+#define FACTOR_BLOCK_FROM 4000
 #define MOST_ITERATIONS 1000000
 /* From this excess on `auto` takes krylov: the system is well conditioned and every feature takes
  * part. */
@@ -64,9 +67,12 @@ static void expect_krylov(const norma_layer_problem *problem, int n_ranks, norma
     c->bytes += 8 * (7 * share + 5 * (double)c->n_system + 4 * (double)c->max_iterations);
 }
 
-static void expect_lu(const norma_layer_problem *problem, int n_ranks, norma_layer_choice *c)
+static void expect_lu(const norma_layer_problem *problem, const norma_solver_options *options,
+                      int n_ranks, norma_layer_choice *c)
 {
     double n = (double)c->n_system;
+    if (options->block_size == 0 && c->n_system >= FACTOR_BLOCK_FROM)
+        c->block_size = FACTOR_BLOCK;
     c->grid = norma_lu_grid_local(c->n_system, c->block_size, n_ranks);
     c->iterations = 1;
     c->flops = 2 * n * n * n / 3 + 4 * n * n;
@@ -92,7 +98,7 @@ static norma_status expect(const norma_layer_problem *problem, const norma_solve
     if (solver == NORMA_SOLVER_KRYLOV)
         expect_krylov(problem, n_ranks, c);
     else
-        expect_lu(problem, n_ranks, c);
+        expect_lu(problem, options, n_ranks, c);
     return solver == NORMA_SOLVER_LU ? norma_dmat_check_local(c->n_system, c->block_size, c->grid)
                                      : NORMA_OK;
 }

@@ -47,7 +47,7 @@ typedef struct norma_layer_problem {
 /* Zeros are the defaults. */
 typedef struct norma_solver_options {
     norma_solver solver;
-    int64_t block_size;     /* of the block-cyclic layout; 0: 64 */
+    int64_t block_size;     /* of the block-cyclic layout; 0: 64, or 192 (large lu) */
     int64_t max_iterations; /* of krylov; 0: chosen from the shape */
     double memory_per_rank; /* bytes that `auto` may use on a rank; 0: no bound */
     uint64_t seed;          /* of the start vectors that measure singular values */

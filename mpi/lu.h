@@ -1,8 +1,8 @@
 #ifndef NORMA_MPI_LU_H
 #define NORMA_MPI_LU_H
 /*
- * LU factors of a layer's system, block-cyclic over a process grid; threaded LAPACK where the grid
- * is one rank. The solver that refines with them is norma_solve_lu (mpi/system.h).
+ * LU factors (mpi/factor.h) of a layer's system, block-cyclic over a process grid. The solver that
+ * refines with them is norma_solve_lu (mpi/system.h).
  */
 #include "mpi/grid.h"
 #include "mpi/system.h"
@@ -21,8 +21,7 @@ NORMA_MUST_USE norma_status norma_lu_create(const norma_system *system, double *
 
 /* x[n_system] = S^-1 b, or S^-T b; both on all ranks, and they may be the same array. Collective.
  */
-NORMA_MUST_USE norma_status norma_lu_solve(norma_lu *lu, bool transpose, const double *b,
-                                           double *x);
+void norma_lu_solve(norma_lu *lu, bool transpose, const double *b, double *x);
 
 /* Bytes that the factors take on the rank that holds most, assembly included. Local. */
 double norma_lu_bytes_local(const norma_khatri_rao_shape *shape, int64_t n_system, int64_t block,

@@ -13,16 +13,8 @@ void Cblacs_gridinit(int *context, const char *order, int n_rows, int n_columns)
 void Cblacs_gridinfo(int context, int *n_rows, int *n_columns, int *row, int *column);
 void Cblacs_gridexit(int context);
 
-/* LU factors of a distributed matrix, and solutions with them. */
-void pdgetrf_(const int *m, const int *n, double *a, const int *ia, const int *ja, const int *desca,
-              int *ipiv, int *info);
-void pdgetrs_(const char *trans, const int *n, const int *nrhs, const double *a, const int *ia,
-              const int *ja, const int *desca, const int *ipiv, double *b, const int *ib,
-              const int *jb, const int *descb, int *info);
-
-/* The same on one process (threaded by OpenBLAS). */
+/* LU factors on one process (threaded by OpenBLAS). */
 void dgetrf_(const int *m, const int *n, double *a, const int *lda, int *ipiv, int *info);
-void dgetrs_(const char *trans, const int *n, const int *nrhs, const double *a, const int *lda,
-             const int *ipiv, double *b, const int *ldb, int *info);
+void sgetrf_(const int *m, const int *n, float *a, const int *lda, int *ipiv, int *info);
 
 #endif
