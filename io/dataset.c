@@ -1,5 +1,7 @@
 #include "io/dataset.h"
 
+#include "io/cifar.h"
+#include "io/h5_images.h"
 #include "io/idx.h"
 #include "mpi/agree.h"
 #include "mpi/shared.h"
@@ -16,12 +18,19 @@
 struct norma_dataset {
     norma_images images;
     char path[PATH_LENGTH];
-    norma_shared *shared; /* pixels, then labels; owned */
+    norma_shared *shared; /* values, labels, pixels, each where there are any; owned */
 };
 
-/* What rank 0 read. */
+typedef enum file_kind { FILE_IDX, FILE_CIFAR, FILE_HDF5 } file_kind;
+
+/* What rank 0 found, and read. */
 typedef struct parts {
-    uint8_t *pixels, *labels; /* owned; labels NULL when there are none */
+    file_kind kind;
+    bool in_folder;           /* searched for in a folder, so that labels must be there */
+    char inside[PATH_LENGTH]; /* of an HDF5 file: the dataset */
+    uint8_t *pixels;          /* owned, as those below; NULL: values */
+    double *values;
+    int32_t *labels; /* NULL when there are none */
 } parts;
 
 static bool is_file(const char *path)
@@ -72,39 +81,93 @@ static norma_status find_fashion_mnist(char path[PATH_LENGTH])
         data ? data : "not set");
 }
 
-/* From a name to the file of images; *folder when it was searched for in one. */
-static norma_status find_root(const char *name, char path[PATH_LENGTH], bool *in_folder)
+/* cifar-10 and cifar-100, as their archives unpack into NORMA_DATA. */
+static norma_status find_named_cifar(const char *name, char path[PATH_LENGTH])
 {
-    *in_folder = true;
-    if (strcmp(name, "fashion-mnist") == 0)
-        return find_fashion_mnist(path);
-    if (is_folder(name)) {
-        if (find_images(name, path))
+    bool ten = strcmp(name, "cifar-10") == 0;
+    const char *folder_name = ten ? "cifar-10-batches-bin" : "cifar-100-binary";
+    const char *file = ten ? "test_batch.bin" : "test.bin";
+    const char *data = getenv("NORMA_DATA");
+    char folder[PATH_LENGTH];
+    if (data) {
+        int n = snprintf(folder, sizeof folder, "%s/%s", data, folder_name);
+        if ((n > 0 && n < PATH_LENGTH && find_in_folder(folder, file, path)) ||
+            find_in_folder(data, file, path))
             return NORMA_OK;
-        return NORMA_FAIL(
-            NORMA_CONFIG,
-            "%s: holds no t10k-images-idx3-ubyte (or .gz); of folders only those with "
-            "IDX files are supported",
-            name);
     }
-    *in_folder = false;
-    if (is_file(name)) {
-        if (snprintf(path, PATH_LENGTH, "%s", name) < PATH_LENGTH)
-            return NORMA_OK;
-        return NORMA_FAIL(NORMA_CONFIG, "the data set's path is too long");
-    }
-    if (strncmp(name, "cifar", 5) == 0)
-        return NORMA_FAIL(NORMA_CONFIG,
-                          "data set %s: CIFAR files are not supported; supported: "
-                          "fashion-mnist, IDX files",
-                          name);
-    if (strstr(name, ".h5:"))
-        return NORMA_FAIL(NORMA_CONFIG,
-                          "data set %s: HDF5 data sets are not supported; supported: "
-                          "fashion-mnist, IDX files",
-                          name);
     return NORMA_FAIL(NORMA_CONFIG,
-                      "data set %s: no such file or folder, nor a known name (fashion-mnist)",
+                      "%s: %s is not in NORMA_DATA (%s), nor in %s there; unpack the archive of "
+                      "the binary version and set NORMA_DATA to the folder it stands in",
+                      name, file, data ? data : "not set", folder_name);
+}
+
+static norma_status find_in(const char *folder, char path[PATH_LENGTH], parts *found)
+{
+    found->in_folder = true;
+    if (find_images(folder, path))
+        return NORMA_OK;
+    found->kind = FILE_CIFAR;
+    if (find_in_folder(folder, "test_batch.bin", path) || find_in_folder(folder, "test.bin", path))
+        return NORMA_OK;
+    return NORMA_FAIL(NORMA_CONFIG,
+                      "%s: holds no t10k-images-idx3-ubyte (or .gz), nor CIFAR's test_batch.bin "
+                      "or test.bin",
+                      folder);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text);
+    size_t m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* The kind of a file by its name, or refuses an HDF5 file without the path inside. */
+static norma_status find_file(const char *name, char path[PATH_LENGTH], parts *found)
+{
+    if (ends_with(name, ".h5") || ends_with(name, ".hdf5"))
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "data set %s: which dataset of the file? Give %s:/images (labels are "
+                          "taken from /labels)",
+                          name, name);
+    found->kind = ends_with(name, ".bin") || ends_with(name, ".bin.gz") ? FILE_CIFAR : FILE_IDX;
+    if (snprintf(path, PATH_LENGTH, "%s", name) < PATH_LENGTH)
+        return NORMA_OK;
+    return NORMA_FAIL(NORMA_CONFIG, "the data set's path is too long");
+}
+
+/* FILE:PATH of an existing file. */
+static bool find_inside(const char *name, char path[PATH_LENGTH], parts *found)
+{
+    const char *colon = strrchr(name, ':');
+    if (!colon || colon == name || colon[1] == '\0' || strlen(name) >= PATH_LENGTH)
+        return false;
+    snprintf(path, PATH_LENGTH, "%.*s", (int)(colon - name), name);
+    snprintf(found->inside, PATH_LENGTH, "%s", colon + 1);
+    found->kind = FILE_HDF5;
+    return is_file(path);
+}
+
+/* From a name to the file of images. */
+static norma_status find_root(const char *name, char path[PATH_LENGTH], parts *found)
+{
+    if (strcmp(name, "fashion-mnist") == 0) {
+        found->in_folder = true;
+        return find_fashion_mnist(path);
+    }
+    if (is_folder(name))
+        return find_in(name, path, found);
+    if (is_file(name))
+        return find_file(name, path, found);
+    if (find_inside(name, path, found))
+        return NORMA_OK;
+    if (strcmp(name, "cifar-10") == 0 || strcmp(name, "cifar-100") == 0) {
+        found->kind = FILE_CIFAR;
+        return find_named_cifar(name, path);
+    }
+    return NORMA_FAIL(NORMA_CONFIG,
+                      "data set %s: no such file or folder, nor a known name (fashion-mnist, "
+                      "cifar-10, cifar-100)",
                       name);
 }
 
@@ -128,53 +191,83 @@ static bool find_labels(const char *images, char path[PATH_LENGTH])
     return find_in_folder(folder, name, path);
 }
 
-static norma_status read_root(const char *name, int64_t n_images, norma_dataset *dataset,
-                              parts *read)
+static norma_status read_idx_root(int64_t n_images, norma_dataset *dataset, parts *read)
 {
-    char labels[PATH_LENGTH];
+    char path[PATH_LENGTH];
     int64_t extents[NORMA_IDX_MAX_AXES] = {0};
     int64_t n_labels = 0;
-    bool in_folder = false;
-    if (n_images < 1)
-        return NORMA_FAIL(NORMA_CONFIG, "at least one sample of the data set must be taken");
-    NORMA_TRY(find_root(name, dataset->path, &in_folder));
+    uint8_t *labels = NULL;
     NORMA_TRY(norma_idx_read_root(dataset->path, 3, n_images, extents, &read->pixels));
-    dataset->images.n_images = n_images;
     dataset->images.shape = (norma_shape){1, extents[1], extents[2]};
-    if (!find_labels(dataset->path, labels)) {
-        if (!in_folder)
+    if (!find_labels(dataset->path, path)) {
+        if (!read->in_folder)
             return NORMA_OK;
         return NORMA_FAIL(NORMA_CONFIG,
                           "%s: there is no file of labels (t10k-labels-idx1-ubyte) "
                           "beside it",
                           dataset->path);
     }
-    NORMA_TRY(norma_idx_read_root(labels, 1, n_images, &n_labels, &read->labels));
+    NORMA_TRY(norma_idx_read_root(path, 1, n_images, &n_labels, &labels));
+    norma_status status = NORMA_ALLOC(read->labels, n_images);
+    for (int64_t n = 0; n < n_images && status == NORMA_OK; n++)
+        read->labels[n] = labels[n];
+    NORMA_FREE(labels);
+    NORMA_TRY(status);
     if (n_labels != extents[0])
-        return NORMA_FAIL(NORMA_CONFIG, "%s: holds %" PRId64 " labels for %" PRId64 " images",
-                          labels, n_labels, extents[0]);
+        return NORMA_FAIL(NORMA_CONFIG, "%s: holds %" PRId64 " labels for %" PRId64 " images", path,
+                          n_labels, extents[0]);
     return NORMA_OK;
 }
 
-/* Rank 0's images to every node. */
+static norma_status read_root(const char *name, int64_t n_images, norma_dataset *dataset,
+                              parts *read)
+{
+    if (n_images < 1)
+        return NORMA_FAIL(NORMA_CONFIG, "at least one sample of the data set must be taken");
+    NORMA_TRY(find_root(name, dataset->path, read));
+    dataset->images.n_images = n_images;
+    switch (read->kind) {
+    case FILE_CIFAR:
+        dataset->images.shape =
+            (norma_shape){NORMA_CIFAR_CHANNELS, NORMA_CIFAR_SIDE, NORMA_CIFAR_SIDE};
+        return norma_cifar_read_root(dataset->path, n_images, &read->pixels, &read->labels);
+    case FILE_HDF5:
+        return norma_h5_images_read_root(dataset->path, read->inside, n_images,
+                                         &dataset->images.shape, &read->pixels, &read->values,
+                                         &read->labels);
+    case FILE_IDX:
+        break;
+    }
+    return read_idx_root(n_images, dataset, read);
+}
+
+/* Rank 0's images to every node: first what needs the larger alignment. */
 static norma_status share(MPI_Comm comm, int rank, norma_dataset *dataset, const parts *read)
 {
-    int has_labels = read->labels ? 1 : 0;
+    int has[2] = {read->values != NULL, read->labels != NULL};
     MPI_Bcast(&dataset->images, (int)sizeof dataset->images, MPI_BYTE, 0, comm);
     MPI_Bcast(dataset->path, PATH_LENGTH, MPI_CHAR, 0, comm);
-    MPI_Bcast(&has_labels, 1, MPI_INT, 0, comm);
+    MPI_Bcast(has, 2, MPI_INT, 0, comm);
     int64_t n = dataset->images.n_images;
-    int64_t size = n * norma_shape_size(dataset->images.shape);
-    NORMA_TRY(norma_shared_create(comm, size + (has_labels ? n : 0), &dataset->shared));
+    int64_t n_pixels = n * norma_shape_size(dataset->images.shape);
+    size_t pixel_bytes = (size_t)n_pixels * (has[0] ? sizeof(double) : sizeof(uint8_t));
+    size_t label_bytes = has[1] ? (size_t)n * sizeof(int32_t) : 0;
+    size_t label_start = has[0] ? pixel_bytes : 0;
+    size_t pixel_start = has[0] ? 0 : label_bytes;
+    NORMA_TRY(norma_shared_create(comm, (int64_t)(pixel_bytes + label_bytes), &dataset->shared));
     uint8_t *bytes = norma_shared_data_local(dataset->shared);
     if (rank == 0) {
-        memcpy(bytes, read->pixels, (size_t)size);
+        if (read->values)
+            memcpy(bytes + pixel_start, read->values, pixel_bytes);
+        if (read->pixels)
+            memcpy(bytes + pixel_start, read->pixels, pixel_bytes);
         if (read->labels)
-            memcpy(bytes + size, read->labels, (size_t)n);
+            memcpy(bytes + label_start, read->labels, label_bytes);
     }
     norma_shared_broadcast(dataset->shared);
-    dataset->images.pixels = bytes;
-    dataset->images.labels = has_labels ? bytes + size : NULL;
+    dataset->images.pixels = has[0] ? NULL : bytes + pixel_start;
+    dataset->images.values = has[0] ? (const double *)(const void *)bytes : NULL;
+    dataset->images.labels = has[1] ? (const int32_t *)(const void *)(bytes + label_start) : NULL;
     return NORMA_OK;
 }
 
@@ -183,7 +276,7 @@ norma_status norma_dataset_read(MPI_Comm comm, const char *name, int64_t n_image
 {
     int rank = 0;
     norma_dataset *dataset = NULL;
-    parts read = {NULL, NULL};
+    parts read = {.pixels = NULL};
     MPI_Comm_rank(comm, &rank);
     norma_status status = NORMA_CALLOC(dataset, 1);
     if (status == NORMA_OK && rank == 0)
@@ -194,6 +287,7 @@ norma_status norma_dataset_read(MPI_Comm comm, const char *name, int64_t n_image
     dataset = NULL;
 done:
     NORMA_FREE(read.pixels);
+    NORMA_FREE(read.values);
     NORMA_FREE(read.labels);
     norma_dataset_destroy(&dataset);
     return status;

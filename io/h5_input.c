@@ -313,31 +313,56 @@ static norma_status check_finite(const norma_h5_input *input, const char *path, 
     return NORMA_OK;
 }
 
-norma_status norma_h5_input_read_root(const norma_h5_input *input, const char *path, int rank,
-                                      const int64_t *extents, double *out)
+/* The first n_first of extents[0] items of an open dataset. */
+static norma_status read_items(const norma_h5_input *input, const char *path, hid_t dataset,
+                               int rank, const int64_t *extents, int64_t n_first, double *out)
+{
+    const hsize_t start[NORMA_H5_INPUT_MAX_RANK] = {0};
+    hsize_t count[NORMA_H5_INPUT_MAX_RANK] = {(hsize_t)n_first};
+    for (int k = 1; k < rank; k++)
+        count[k] = (hsize_t)extents[k];
+    hid_t there = H5Dget_space(dataset);
+    hid_t here = H5Screate_simple(rank, count, NULL);
+    bool good = there >= 0 && here >= 0 &&
+                H5Sselect_hyperslab(there, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
+                H5Dread(dataset, H5T_NATIVE_DOUBLE, here, there, H5P_DEFAULT, out) >= 0;
+    norma_status status =
+        good ? NORMA_OK : NORMA_H5_FAIL(NORMA_CONFIG, "%s: %s: cannot be read", input->name, path);
+    H5Sclose(here);
+    H5Sclose(there);
+    return status;
+}
+
+norma_status norma_h5_input_read_first_root(const norma_h5_input *input, const char *path, int rank,
+                                            const int64_t *extents, int64_t n_first, double *out)
 {
     hid_t dataset = H5I_INVALID_HID;
     int found_rank = 0;
     int64_t found[H5S_MAX_RANK] = {0};
-    int64_t n = 1;
+    int64_t n = n_first;
     NORMA_TRY(open_dataset(input, path, &dataset));
     norma_status status =
         read_space(input, path, H5Dget_space(dataset), rank, rank, &found_rank, found);
     for (int k = 0; k < rank && status == NORMA_OK; k++) {
         char a[128];
         char b[128];
-        n *= extents[k];
+        n *= k > 0 ? extents[k] : 1;
         if (found[k] != extents[k])
             status = NORMA_FAIL(NORMA_CONFIG, "%s: %s: has extents %s, %s are expected",
                                 input->name, path, format_extents(rank, found, a, sizeof a),
                                 format_extents(rank, extents, b, sizeof b));
     }
-    if (status == NORMA_OK &&
-        H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, out) < 0)
-        status = NORMA_H5_FAIL(NORMA_CONFIG, "%s: %s: cannot be read", input->name, path);
+    if (status == NORMA_OK)
+        status = read_items(input, path, dataset, rank, extents, n_first, out);
     H5Dclose(dataset);
     NORMA_TRY(status);
     return check_finite(input, path, rank, extents, n, out);
+}
+
+norma_status norma_h5_input_read_root(const norma_h5_input *input, const char *path, int rank,
+                                      const int64_t *extents, double *out)
+{
+    return norma_h5_input_read_first_root(input, path, rank, extents, extents[0], out);
 }
 
 norma_status norma_h5_input_text_root(const norma_h5_input *input, const char *object,

@@ -60,6 +60,12 @@ NORMA_MUST_USE norma_status norma_h5_input_shape_root(const norma_h5_input *inpu
 NORMA_MUST_USE norma_status norma_h5_input_read_root(const norma_h5_input *input, const char *path,
                                                      int rank, const int64_t *extents, double *out);
 
+/* The same for the first n_first items of axis 0 only; the others are not looked at. */
+NORMA_MUST_USE norma_status norma_h5_input_read_first_root(const norma_h5_input *input,
+                                                           const char *path, int rank,
+                                                           const int64_t *extents, int64_t n_first,
+                                                           double *out);
+
 /* A string attribute (fixed or variable length) of at most length - 1 bytes. */
 NORMA_MUST_USE norma_status norma_h5_input_text_root(const norma_h5_input *input,
                                                      const char *object, const char *name,

@@ -43,7 +43,7 @@ static norma_status make_images(pair *p, int64_t c, int64_t n)
     NORMA_TRY(NORMA_ALLOC(p->pixels, n_pixels));
     for (int64_t e = 0; e < n_pixels; e++)
         p->pixels[e] = (uint8_t)(e * 37 % 256);
-    p->images = (norma_images){n, {c, EXTENT, EXTENT}, p->pixels, NULL};
+    p->images = (norma_images){.n_images = n, .shape = {c, EXTENT, EXTENT}, .pixels = p->pixels};
     return NORMA_OK;
 }
 

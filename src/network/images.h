@@ -9,8 +9,9 @@
 typedef struct norma_images {
     int64_t n_images;
     norma_shape shape;     /* of one image */
-    const uint8_t *pixels; /* [n_images][channels][height][width]; borrowed */
-    const uint8_t *labels; /* [n_images], or NULL when there are none; borrowed */
+    const uint8_t *pixels; /* [n_images][channels][height][width], or NULL: values; borrowed */
+    const int32_t *labels; /* [n_images], or NULL when there are none; borrowed */
+    const double *values;  /* the pixels where they are no bytes; borrowed */
 } norma_images;
 
 /* NORMA_CONFIG unless the images fit the network's input (equal extents, or as many pixels where

@@ -309,9 +309,106 @@ bad_set("there is no file of labels", idx(images), None)
 bad_set("holds 2 items, 3 are asked for", idx(images[:2]), idx(labels[:2]))
 bad_set("000008", idx(images), idx(images))
 cases.append(("dataset", path("absent"), "no such file or folder"))
-cases.append(("dataset", "cifar-10", "CIFAR files are not supported"))
-cases.append(("dataset", "images.h5:/images", "HDF5 data sets are not supported"))
+cases.append(("dataset", "cifar-100", "test.bin is not in NORMA_DATA"))
 cases.append(("dataset", folder, "holds no t10k-images-idx3-ubyte"))
+
+
+def cifar(n, n_labels, labels):
+    """Pixels and the bytes of n records whose last label is labels[k]."""
+    pixels = random.integers(0, 256, size=(n, 3, 32, 32)).astype(np.uint8)
+    records = [bytes([label % 20] * (n_labels - 1) + [label]) + image.tobytes()
+               for label, image in zip(labels, pixels)]
+    return pixels, b"".join(records)
+
+
+def put_file(name, data):
+    os.makedirs(os.path.dirname(path(name)), exist_ok=True)
+    with open(path(name), "wb") as f:
+        f.write(data)
+
+
+ten, ten_bytes = cifar(4, 1, [9, 0, 3, 7])
+hundred, hundred_bytes = cifar(4, 2, [99, 0, 42, 7])
+put_file("cifar-10-batches-bin/test_batch.bin", ten_bytes)
+put_file("cifar-100-binary/test.bin", hundred_bytes)
+put_file("zipped_cifar/any.bin.gz", gzip.compress(hundred_bytes))
+with h5py.File(path("cifar_expected.h5"), "w") as f:
+    f["ten"] = ten
+    f["hundred"] = hundred
+
+
+def bad_cifar(text, data, name="test_batch.bin"):
+    file = "bad_cifar_%02d/%s" % (len(cases), name)
+    put_file(file, data)
+    cases.append(("dataset", os.path.dirname(path(file)), text))
+    cases.append(("dataset", path(file), text))
+
+
+bad_cifar("holds 12291 bytes, which are no whole number", ten_bytes[:-1])
+bad_cifar("holds 0 bytes", b"")
+bad_cifar("label 10 of image 1 is not one of CIFAR-10's 0 to 9", cifar(4, 1, [0, 10, 0, 0])[1])
+bad_cifar("label 100 of image 2 is not one of CIFAR-100's 0 to 99", cifar(4, 2, [0, 1, 100, 0])[1],
+          "test.bin")
+bad_cifar("label 255 of image 0 is not one of CIFAR-100's 0 to 19", b"\xff" + hundred_bytes[1:],
+          "test.bin")
+bad_cifar("fits CIFAR-10 and CIFAR-100 alike", bytes(3073 * 3074))
+bad_cifar("holds 2 items, 3 are asked for", ten_bytes[:2 * 3073])
+cut = gzip.compress(ten_bytes)
+bad_cifar("truncated: the end of its gzip data is missing", cut[:len(cut) - 12], "test_batch.bin.gz")
+bad_cifar("damaged after", cut[:2000] + bytes(200) + cut[2200:], "test_batch.bin.gz")
+
+# HDF5: the six images with numbers of all types; labels beside them.
+with h5py.File(path("sets.h5"), "w") as f:
+    for name in ("f2", "f4", "f8", "g", "u1", "i2", "u2", "i4", "u4", "i8", "u8"):
+        f[name + "/images"] = images.astype(name)
+        f[name + "/labels"] = labels.astype(name)
+    for name in ("f2", "f4", "f8", "i2", "i4", "u8"):
+        f["big_" + name + "/images"] = images.astype(">" + name)
+        f["big_" + name + "/labels"] = labels.astype(">" + name)
+    f["i1/images"] = (images // 2).astype(np.int8)
+    f["half/images"] = images / 2  # no bytes
+    f["half/labels"] = labels + 300  # nor these
+    f["images"] = images[:, None]
+    f["labels"] = labels
+    f["flat/images"] = images.reshape(6, 12)
+    f.create_dataset("packed/images", data=images, chunks=(1, 4, 3), compression="gzip")
+
+
+def bad_h5_set(text, pixels, classes=labels, inside="/images"):
+    name = "bad_set_%02d.h5" % len(cases)
+    with h5py.File(path(name), "w") as f:
+        f["images"] = pixels
+        if classes is not None:
+            f["labels"] = classes
+    cases.append(("dataset", path(name) + ":" + inside, text))
+
+
+def spoiled(array, index, value):
+    array = array.astype(float)
+    array[index] = value
+    return array
+
+
+bad_h5_set("/images: is bool", images > 9)
+bad_h5_set("/images: is complex", images.astype(complex))
+bad_h5_set("/images: is compound", np.zeros((6, 4, 3), [("x", "f8"), ("y", "f8")]))
+bad_h5_set("/images: is string", np.array([[b"abc"] * 3] * 6))
+bad_h5_set("/images: value nan at [1, 2, 0]", spoiled(images, (1, 2, 0), np.nan))
+bad_h5_set("/images: has 1 axis, expected: 2 to 4", images[:, 0, 0])
+bad_h5_set("/images: has 5 axes, expected: 2 to 4", images[:, None, None])
+bad_h5_set("/images: has extents [6, 0, 3], nothing is in it", images[:, :0])
+bad_h5_set("/images: holds 2 items, 3 are asked for", images[:2], labels[:2])
+bad_h5_set("/labels: holds 5 labels for 6 images", images, labels[:5])
+bad_h5_set("/labels: label -1 of image 1", images, spoiled(labels, 1, -1))
+bad_h5_set("/labels: label 0.5 of image 2", images, spoiled(labels, 2, 0.5))
+bad_h5_set("/labels: is bool", images, labels > 3)
+bad_h5_set("/labels: has 2 axes, expected: 1", images, labels[:, None])
+bad_h5_set("/image: there is no such dataset (did you mean 'images'?)", images, inside="/image")
+cases.append(("dataset", path("sets.h5") + ":/f4", "is a group, a dataset is expected"))
+cases.append(("dataset", path("sets.h5"), "which dataset of the file?"))
+cases.append(("dataset", path("absent.h5") + ":/images", "no such file or folder"))
+cases.append(("dataset", path("not_hdf5.h5") + ":/images", "HDF5"))
+cases.append(("dataset", path("cut.h5") + ":/images", "truncated"))
 
 with open(path("cases.txt"), "w") as f:
     for case in cases:

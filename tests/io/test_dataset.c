@@ -1,5 +1,5 @@
-/* io/dataset: IDX files plain and zipped, Fashion-MNIST itself. Bad files are among those of
- * test_target.c. */
+/* io/dataset: IDX and CIFAR files plain and zipped, HDF5, Fashion-MNIST itself. Bad files are among
+ * those of test_target.c. */
 #include "tests/harness/mpi_harness.h"
 
 #include "io/dataset.h"
@@ -58,6 +58,105 @@ static void test_folders_and_files(void **state)
         }
 }
 
+/* CIFAR-10 and CIFAR-100 by name, folder and file: the pixels numpy wrote, fine labels. */
+static void test_cifar(void **state)
+{
+    (void)state;
+    enum { N = 4, SIZE = 3 * 32 * 32 };
+    static const struct {
+        const char *name, *expected;
+        int32_t labels[N];
+    } cases[] = {{"cifar-10", "/ten", {9, 0, 3, 7}},
+                 {"cifar-100", "/hundred", {99, 0, 42, 7}},
+                 {"cifar-10-batches-bin", "/ten", {9, 0, 3, 7}},
+                 {"cifar-100-binary/test.bin", "/hundred", {99, 0, 42, 7}},
+                 {"zipped_cifar/any.bin.gz", "/hundred", {99, 0, 42, 7}}};
+    const int64_t extents[4] = {N, 3, 32, 32};
+    static double pixels[N * SIZE];
+    char path[PATH_LENGTH];
+    setenv("NORMA_DATA", files("", path), 1);
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        norma_dataset *dataset = NULL;
+        norma_h5_input *input = NULL;
+        const char *name = k < 2 ? cases[k].name : files(cases[k].name, path);
+        norma_test_ok_all(norma_dataset_read(norma_test_runtime->world, name, N, &dataset));
+        const norma_images *images = norma_dataset_images_local(dataset);
+        norma_test_check_all(images->shape.channels == 3 && images->shape.height == 32 &&
+                             images->shape.width == 32 && images->n_images == N);
+        norma_test_check_all(memcmp(images->labels, cases[k].labels, sizeof cases[k].labels) == 0);
+        norma_test_ok(norma_h5_input_open_root(files("cifar_expected.h5", path), &input));
+        norma_test_ok(norma_h5_input_read_root(input, cases[k].expected, 4, extents, pixels));
+        norma_h5_input_close_root(&input);
+        bool equal = true;
+        for (int64_t i = 0; i < (int64_t)N * SIZE; i++)
+            equal = equal && images->pixels[i] == (uint8_t)pixels[i];
+        norma_test_check_all(equal);
+        norma_dataset_destroy(&dataset);
+    }
+    unsetenv("NORMA_DATA");
+}
+
+/* HDF5 images of every type become bytes, with labels of the same type; the first n alone too. */
+static void test_hdf5_types(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"f2",     "f4",     "f8",     "g",      "u1",    "i2",
+                                        "u2",     "i4",     "u4",     "i8",     "u8",    "big_f2",
+                                        "big_f4", "big_f8", "big_i2", "big_i4", "big_u8"};
+    char path[PATH_LENGTH], inside[64];
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
+        for (int64_t n = 2; n <= IMAGES; n += IMAGES - 2) {
+            norma_dataset *dataset = NULL;
+            snprintf(inside, sizeof inside, "sets.h5:/%s/images", names[k]);
+            norma_test_ok_all(
+                norma_dataset_read(norma_test_runtime->world, files(inside, path), n, &dataset));
+            norma_test_check_all(norma_dataset_images_local(dataset)->values == NULL);
+            norma_test_check_all(are_expected(norma_dataset_images_local(dataset), n, true));
+            norma_dataset_destroy(&dataset);
+        }
+}
+
+/* Other layouts, no labels, and values that are no bytes. */
+static void test_hdf5_shapes(void **state)
+{
+    (void)state;
+    char path[PATH_LENGTH], inside[64];
+    static const struct {
+        const char *name;
+        norma_shape shape;
+        bool labels;
+    } cases[] = {{"/images", {1, 4, 3}, true},         {"images", {1, 4, 3}, true},
+                 {"/packed/images", {1, 4, 3}, false}, {"/flat/images", {12, 1, 1}, false},
+                 {"/i1/images", {1, 4, 3}, false},     {"/half/images", {1, 4, 3}, true}};
+    double pixels[IMAGES * PIXELS];
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        norma_dataset *dataset = NULL;
+        norma_dataset *whole = NULL;
+        snprintf(inside, sizeof inside, "sets.h5:%s", cases[k].name);
+        norma_test_ok_all(
+            norma_dataset_read(norma_test_runtime->world, files(inside, path), IMAGES, &dataset));
+        norma_test_ok_all(
+            norma_dataset_read(norma_test_runtime->world, files("set", path), IMAGES, &whole));
+        const norma_images *images = norma_dataset_images_local(dataset);
+        const uint8_t *bytes = norma_dataset_images_local(whole)->pixels;
+        bool half = strcmp(cases[k].name, "/half/images") == 0;
+        int divide = strcmp(cases[k].name, "/i1/images") == 0 ? 2 : 1;
+        norma_test_check_all(memcmp(&images->shape, &cases[k].shape, sizeof images->shape) == 0);
+        norma_test_check_all((images->labels != NULL) == cases[k].labels);
+        norma_test_check_all((images->values != NULL) == half);
+        for (int i = 0; i < IMAGES * PIXELS; i++)
+            pixels[i] = half ? 2 * images->values[i] : images->pixels[i];
+        bool equal = true;
+        for (int i = 0; i < IMAGES * PIXELS; i++)
+            equal = equal && pixels[i] == bytes[i] / divide;
+        norma_test_check_all(equal);
+        for (int n = 0; half && n < IMAGES; n++)
+            norma_test_check_all(images->labels[n] == 300 + n);
+        norma_dataset_destroy(&dataset);
+        norma_dataset_destroy(&whole);
+    }
+}
+
 static void test_counts(void **state)
 {
     (void)state;
@@ -74,7 +173,7 @@ static void test_counts(void **state)
 static void test_fashion_mnist(void **state)
 {
     (void)state;
-    static const uint8_t first[] = {9, 2, 1, 1, 6, 1, 4, 6, 5, 7};
+    static const int32_t first[] = {9, 2, 1, 1, 6, 1, 4, 6, 5, 7};
     int64_t counts[10] = {0};
     norma_dataset *dataset = NULL;
     norma_test_ok_all(
@@ -109,6 +208,9 @@ static void test_search(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_folders_and_files),
+    cmocka_unit_test(test_cifar),
+    cmocka_unit_test(test_hdf5_types),
+    cmocka_unit_test(test_hdf5_shapes),
     cmocka_unit_test(test_counts),
     cmocka_unit_test(test_fashion_mnist),
     cmocka_unit_test(test_search),

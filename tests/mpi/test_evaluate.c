@@ -55,7 +55,8 @@ typedef struct fixture {
     norma_source_layer source[N_LAYERS];
     norma_maps *maps[N_LAYERS];
     double gamma1[FEATURES], gamma2[8], lo[N_LAYERS][FEATURES], hi[N_LAYERS][FEATURES];
-    uint8_t pixels[IMAGES * SIDE * SIDE], labels[IMAGES];
+    uint8_t pixels[IMAGES * SIDE * SIDE];
+    int32_t labels[IMAGES];
     norma_images images;
 } fixture;
 
@@ -137,8 +138,8 @@ static void setup(fixture *f)
     for (int64_t k = 0; k < IMAGES * SIDE * SIDE; k++)
         f->pixels[k] = (uint8_t)(127.5 + 127 * noise(k + 3000));
     for (int64_t n = 0; n < IMAGES; n++)
-        f->labels[n] = (uint8_t)(n % 3);
-    f->images = (norma_images){IMAGES, {1, SIDE, SIDE}, f->pixels, f->labels};
+        f->labels[n] = (int32_t)(n % 3);
+    f->images = (norma_images){IMAGES, {1, SIDE, SIDE}, f->pixels, f->labels, NULL};
 }
 
 static void teardown(fixture *f)

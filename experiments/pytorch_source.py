@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Rebuilds the source network of a result file in PyTorch and compares it with its target.
+
+    norma reconstruct --target net.h5 --dataset fashion-mnist --save gamma,weights --output result.h5
+    python3 pytorch_source.py result.h5
+
+Nothing of Norma is used: each target layer becomes Conv2d (frozen W1), BatchNorm2d in evaluation
+mode, the activation, Conv2d (frozen W2), BatchNorm2d in evaluation mode, then the activation and
+pool of the target. Layer 1 carries all padding; where K - Kt is odd, one row or column of zeros
+more goes to the far side. Both networks run on the data set in FP64, and the source in FP32 too;
+the outputs must agree to --tolerance and --tolerance-single, relative to the largest, and the FP64
+run with the numbers in the file. Exit code 1 if not.
+
+Target, data set and number of samples are those of the file's configuration unless given.
+"""
+import argparse
+import re
+import sys
+
+import h5py
+import numpy as np
+import torch
+from torch import nn
+
+import datasets
+from pytorch_target import ACTIVATIONS, read_target
+
+
+def configured(file, key):
+    """A value of the configuration in the result file, or None."""
+    text = file["configuration"].asstr()[()]
+    found = re.search(rf'^  {key}: *"?([^"#\n]*?)"?(?: *#.*)?$', text, re.M)
+    return found.group(1) if found else None
+
+
+def pair(text):
+    return tuple(int(v) for v in text.split("x"))
+
+
+def convolution(weight, stride):
+    """A frozen Conv2d without padding or bias."""
+    weight = torch.from_numpy(weight)
+    c_out, c_in = weight.shape[:2]
+    conv = nn.Conv2d(c_in, c_out, tuple(weight.shape[2:]), stride, bias=False).double()
+    conv.weight.data.copy_(weight)
+    return conv
+
+
+def batch_norm(group, prefix, replica, eps):
+    """A BatchNorm2d with the statistics and affine map of the file."""
+    names = ("weight", "bias", "running_mean", "running_var")
+    values = {name: torch.from_numpy(group[f"{prefix}_{name}"][replica]) for name in names}
+    norm = nn.BatchNorm2d(len(values["weight"]), eps=eps).double()
+    norm.load_state_dict({**values, "num_batches_tracked": torch.tensor(0)})
+    return norm
+
+
+def activation(name, slope):
+    if name == "identity":
+        return nn.Identity()
+    kind = next(k for k, v in ACTIVATIONS.items() if v == name)
+    return kind(slope) if name == "leaky-relu" else kind()
+
+
+def source_pair(group, replica, conv):
+    """Conv2d, BatchNorm2d, activation, Conv2d, BatchNorm2d in place of one target layer; conv is
+    the target's Conv2d, or None where it is linear."""
+    attributes = group.attrs
+    k1, k2 = pair(attributes["kernel1"]), pair(attributes["kernel2"])
+    kt, pad = (conv.kernel_size, conv.padding) if conv else ((1, 1), (0, 0))
+    near = pair(attributes["padding1"])
+    excess = [a + b - 1 - t for a, b, t in zip(k1, k2, kt)]
+    far = [p + e - e // 2 for p, e in zip(pad, excess)]
+    first = convolution(group["W1"][replica], pair(attributes["stride1"]))
+    second = convolution(group["W2"][replica], pair(attributes["stride2"]))
+    if list(near) == far:
+        first.padding = near
+        modules = []
+    else:
+        modules = [nn.ZeroPad2d((near[1], far[1], near[0], far[0]))]
+    eps = float(attributes["bn_eps"])
+    return modules + [first, batch_norm(group, "bn1", replica, eps),
+                      activation(attributes["activation"], float(attributes.get("negative_slope", 0))),
+                      second, batch_norm(group, "bn2", replica, eps)]
+
+
+def rebuild(layers, replica, target):
+    """The source network: the target's chain with a source pair for each Conv2d or Linear (and the
+    batch norm after it, which the pair contains)."""
+    modules = []
+    number = 0
+    for module in target:
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d)):
+            continue
+        if not isinstance(module, (nn.Conv2d, nn.Linear)):
+            modules.append(module)
+            continue
+        group = layers[f"{number:03d}"]
+        number += 1
+        if "W1" not in group or "bn1_weight" not in group:
+            sys.exit(f"pytorch_source: {group.file.filename}: {group.name} holds no weights or no gamma; run "
+                     "norma reconstruct with --save gamma,weights")
+        if isinstance(module, nn.Conv2d):
+            modules += source_pair(group, replica, module)
+        else:  # channels of a single pixel
+            modules += [nn.Unflatten(1, (module.in_features, 1, 1)), *source_pair(group, replica, None),
+                        nn.Flatten()]
+    return nn.Sequential(*modules).eval()
+
+
+def run(model, x, batch=10):
+    with torch.no_grad():
+        return torch.cat([model(part) for part in torch.split(x, batch)]).double().flatten(1)
+
+
+def inputs(images, attributes):
+    """x = scale * pixel + offset, numbers or one per channel."""
+    shape = tuple(int(n) for n in np.atleast_1d(attributes["input_shape"]))
+    shape = (1,) + shape if len(shape) == 2 else shape
+    x = torch.from_numpy(images).double().reshape(len(images), *shape)
+    scale, offset = (torch.from_numpy(np.atleast_1d(attributes.get(name, default)).astype(float))
+                     .reshape((-1,) + (1,) * (len(shape) - 1))
+                     for name, default in (("input_scale", 1.0), ("input_offset", 0.0)))
+    return scale * x + offset
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("result", help="a result file with gamma and weights")
+    parser.add_argument("--target", help="the target file")
+    parser.add_argument("--dataset", help="as norma --dataset")
+    parser.add_argument("--samples", type=int)
+    parser.add_argument("--cell", type=int, default=0, help="cell of a sweep")
+    parser.add_argument("--replica", type=int, default=0)
+    parser.add_argument("--tolerance", type=float, default=1e-6, help="of FP64, relative to the largest output")
+    parser.add_argument("--tolerance-single", type=float, default=float("inf"), help="of FP32; not checked if not given")
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    with h5py.File(args.result, "r") as file:
+        target, attributes = read_target(args.target or configured(file, "target"))
+        cell = f"cells/{args.cell:06d}/layers"
+        layers = file[cell] if cell in file else file.get("layers")
+        if layers is None:
+            sys.exit(f"pytorch_source: {args.result}: holds no layers; run norma reconstruct with --save gamma,weights")
+        source = rebuild(layers, args.replica, target)
+        stored = {name: file[name][...].reshape(-1, file["replica"].size)[args.cell, args.replica]
+                  for name in ("output_max_error", "output_rmse", "accuracy_source", "n_decisions_differing")
+                  if name in file}
+        precisions = np.atleast_1d(configured(file, "precision").strip("[]").replace('"', "").split(", "))
+        single = "single" in precisions and (len(precisions) == 1)
+        data = args.dataset or configured(file, "dataset")
+        samples = args.samples or int(configured(file, "samples") or 1000)
+        if str(samples) != configured(file, "samples"):
+            stored = {}
+    images, labels = datasets.load(data, samples)
+    x = inputs(images, attributes)
+    expected = run(target, x)
+    largest = float(expected.abs().max())
+    print("precision  output_max_error  output_rmse   decisions differing  accuracy source, target")
+    failures = []
+    for dtype, name, tolerance in ((torch.float64, "double", args.tolerance),
+                                   (torch.float32, "single", args.tolerance_single)):
+        outputs = run(source.to(dtype), x.to(dtype))
+        error = float((outputs - expected).abs().max())
+        rmse = float((outputs - expected).square().mean().sqrt())
+        differing = int((outputs.argmax(1) != expected.argmax(1)).sum())
+        accuracy = ["-" if labels is None else f"{float((o.argmax(1).numpy() == labels).mean()):.4f}"
+                    for o in (outputs, expected)]
+        print(f"{name:9}  {error:16.3e}  {rmse:11.3e}   {differing:19}  {', '.join(accuracy)}")
+        if not error <= tolerance * largest:
+            failures.append(f"{name}: outputs differ by {error:.3e}, {tolerance * largest:.3e} allowed")
+        if stored and (name == "single") == single:
+            print(f"in the file  {stored['output_max_error']:14.3e}  {stored['output_rmse']:11.3e}   "
+                  f"{int(stored['n_decisions_differing']):19}  {stored['accuracy_source']:.4f}")
+            # Both errors are rounding, of different orders of summation: equal in size only.
+            if name == "double" and not error <= 100 * stored["output_max_error"] + 1e-13 * largest:
+                failures.append(f"outputs differ by {error:.3e}, the file says {stored['output_max_error']:.3e}")
+            if labels is not None and name == "double" and accuracy[0] != f"{stored['accuracy_source']:.4f}":
+                failures.append(f"accuracy {accuracy[0]}, the file says {stored['accuracy_source']:.4f}")
+    for failure in failures:
+        print("pytorch_source:", failure, file=sys.stderr)
+    if not failures:
+        print(f"{args.result}: the source network in PyTorch agrees with its target")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
