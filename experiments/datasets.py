@@ -88,7 +88,7 @@ def load(name, n):
         images, labels = read_cifar(cifar) if cifar else read_idx_pair(name, "t10k")
     elif os.path.isfile(name):
         beside = name.replace("images-idx3", "labels-idx1")
-        if read_bytes(name)[:3] != b"\x00\x00\x08":
+        if name.endswith((".bin", ".bin.gz")):
             images, labels = read_cifar(name)
         elif beside != name and os.path.exists(beside):
             images, labels = read_idx(name)[:, None], read_idx(beside).astype(np.int64)

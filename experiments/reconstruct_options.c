@@ -186,10 +186,12 @@ static const norma_option options[] = {
     {.name = "dataset",
      .type = NORMA_OPTION_STRING,
      .group = "Data",
-     .placeholder = "NAME|FILE|FOLDER",
+     .placeholder = "NAME|FILE[:PATH]|FOLDER",
      .unset_text = "source and target are not run",
      .help = "Images for bounds and comparison: fashion-mnist (Debian's dataset-fashion-mnist, or "
-             "NORMA_DATA), an IDX file of images, or a folder with t10k-images-idx3-ubyte."},
+             "NORMA_DATA), cifar-10 or cifar-100 (binary version, in NORMA_DATA), an IDX file of "
+             "images, CIFAR's FILE.bin, a folder with either, or FILE.h5:/images [n, channels, "
+             "height, width] with /labels."},
     {.name = "samples",
      .type = NORMA_OPTION_INTEGER,
      .group = "Data",

@@ -2,10 +2,11 @@
 """Trains a small convolutional network on Fashion-MNIST and writes it as a target file.
 
     python3 train_target.py --activation tanh --output fashion_cnn_w16_tanh.h5
-    python3 train_target.py --activation tanh --task pairs --output fashion_pairs_w20_tanh.h5
+    python3 train_target.py --activation tanh --task pairs --output fashion_pairs_w16_tanh.h5
+    python3 train_target.py --task pairs --pairs-output fashion_pairs.h5     # the test pairs alone
 
-Four 3x3 convolutions, each with batch norm before its activation, two pools, a global average and
-one linear layer. Task `single` is the ten classes of 28x28 images; task `pairs` shows two images,
+Four 3x3 convolutions, each with batch norm before its activation, one or two pools, a global
+average and one linear layer. Task `single` is the ten classes of 28x28 images; task `pairs` shows two images,
 shrunk to 14x14, as two channels and asks for both classes, a hundred in all (the test pairs go to
 the file of --pairs-output). Adam, one-cycle learning rate, one thread, a few minutes.
 """
@@ -82,26 +83,28 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--activation", choices=ACTIVATIONS, default="relu")
     parser.add_argument("--task", choices=("single", "pairs"), default="single")
-    parser.add_argument("--width", type=int, help="channels (default 16, pairs 20)")
+    parser.add_argument("--width", type=int, help="channels of the convolutions", default=16)
     parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--batch", type=int, default=100)
     parser.add_argument("--rate", type=float, default=1e-2)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--output", required=True)
+    parser.add_argument("--output", help="the target file")
     parser.add_argument("--pairs-output", help="write the test pairs as HDF5, for --dataset FILE:/images")
     args = parser.parse_args()
+    if not args.output and not (args.task == "pairs" and args.pairs_output):
+        parser.error("nothing to write: give --output, or --task pairs --pairs-output")
     torch.set_num_threads(1)
     torch.manual_seed(args.seed)
     generator = np.random.default_rng(args.seed)
     images, labels = datasets.fashion_mnist("train")
     test_images, test_labels = datasets.fashion_mnist("t10k")
     if args.task == "single":
-        width, shape, n_classes, dataset = args.width or 16, (1, 28, 28), 10, "fashion-mnist"
+        width, shape, n_classes, dataset = args.width, (1, 28, 28), 10, "fashion-mnist"
         pools = [nn.MaxPool2d(2), nn.MaxPool2d(2), None, nn.AdaptiveAvgPool2d(1)]
         draw = lambda: (images, labels)
     else:
-        width, shape, n_classes, dataset = args.width or 20, (2, 14, 14), 100, "pairs of fashion-mnist"
-        pools = [None, nn.MaxPool2d(2), None, nn.AdaptiveAvgPool2d(1)]
+        width, shape, n_classes, dataset = args.width, (2, 14, 14), 100, "pairs of fashion-mnist"
+        pools = [nn.MaxPool2d(2), None, None, nn.AdaptiveAvgPool2d(1)]
         small = shrink(images)
         # The test pairs are the same for every network.
         test_images, test_labels = make_pairs(shrink(test_images), test_labels, np.random.default_rng(0))
@@ -110,6 +113,8 @@ def main():
             with h5py.File(args.pairs_output, "w") as f:
                 f.create_dataset("images", data=test_images, compression="gzip", shuffle=True)
                 f["labels"] = test_labels.astype(np.uint8)
+    if not args.output:
+        return
     model = build(width, args.activation, shape[0], n_classes, pools)
     train(model, draw, args.epochs, args.batch, args.rate, generator)
     logits = evaluate(model, test_images)

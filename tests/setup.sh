@@ -2,7 +2,8 @@
 # Sourced by tests/run.sh and experiments/quickstart.sh, from the top of the source tree, in POSIX
 # sh: installs what Norma stands on, builds it, knows how to start ranks.
 #
-#   norma_install GROUP...     groups: build run test check (check: the tools of .ci/run)
+#   norma_install GROUP...     groups: build run test check (the tools of .ci/run) torch (large, never
+#                              needed: the scripts for PyTorch, and their test)
 #   norma_build PRESET         configures and builds into build/PRESET; further arguments go to cmake
 #   norma_start N PROGRAM...   starts a program of build/release on N ranks
 #
@@ -53,6 +54,8 @@ test  python3-h5py               module h5py
 test  python3-xarray             module xarray
 test  python3-h5netcdf           module h5netcdf
 test  python3-netcdf4            module netCDF4
+torch python3-torch              module torch
+torch python3-matplotlib         module matplotlib
 check clang-format-14            command clang-format-14
 check clang-tidy-14              command clang-tidy-14
 check libomp-14-dev              file /usr/lib/llvm-14/lib/libomp.so

@@ -72,8 +72,8 @@ def round_trip(folder, label, options, model):
                            "--samples", 20, "--seed", 3, "--overparam", 1, "--save", "gamma,weights", "--force",
                            "--output", out, *options], ranks=2)
     program.check(done.returncode == 0, f"{label}: {done.stderr}")
-    # FP32: rounding of the source network, a tanh's or a sigmoid's larger for their small slopes.
-    single = 1e-5 if label != "mixed" else 1e-1
+    # In FP32 what the linear region of a tanh or sigmoid costs shows.
+    single = 1e-5 if label != "mixed" else 1e-3
     rebuilt = script("pytorch_source.py", out, "--tolerance", 1e-9 if label != "mixed" else 1e-6,
                      "--tolerance-single", single)
     print(label + "\n" + rebuilt.stdout)

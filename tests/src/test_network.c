@@ -326,6 +326,13 @@ static void test_images(void **state)
     norma_test_ok(norma_network_allocate(network));
     norma_test_fails(norma_images_check(&images, network), NORMA_CONFIG, "label 2 of image 1");
     norma_network_destroy(&network);
+    norma_test_ok(
+        norma_network_create_single(3, 3, (norma_kernel_shape){2, 2}, &identity, &network));
+    network->input = (norma_shape){3, 8, 9};
+    images.shape = (norma_shape){8, 9, 3};
+    norma_test_fails(norma_images_check(&images, network), NORMA_CONFIG,
+                     "channels are the first axis");
+    norma_network_destroy(&network);
 }
 
 static const struct CMUnitTest tests[] = {
