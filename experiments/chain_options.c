@@ -29,8 +29,8 @@ static const char *const norms[] = {"none", "bn", "bn-centered", "ln", "rms", NU
 static const char *const orders[] = {"norm-act", "act-norm", NULL};
 static const char *const laws[] = {"exact", "pathwise", NULL};
 static const char *const precisions[] = {"double", "single", NULL};
-static const char *const inputs[] = {"gaussian",   "near-collinear", "near-basis", "diagonal",
-                                     "degenerate", "rank-one",       NULL};
+static const char *const inputs[] = {"gaussian",   "near-collinear", "near-basis",    "diagonal",
+                                     "degenerate", "rank-one",       "fashion-mnist", NULL};
 static const char *const observables[] = {
     "all",
     "soft_rank",
@@ -180,10 +180,22 @@ static const norma_option other_options[] = {
      .type = NORMA_OPTION_STRING,
      .many = NORMA_SWEEP,
      .group = "Input",
-     .placeholder = "KIND|FILE.h5",
+     .placeholder = "KIND|NAME|FILE|FOLDER",
      .default_text = "gaussian",
      .choices = inputs,
-     .help = "The batch at layer 0, or an HDF5 file with /H0 [d, N]."},
+     .help = "The batch at layer 0: drawn, or an HDF5 file (.h5, .hdf5) with /H0 [d, N], or the "
+             "first images of a data set, one a column, which settle the width: fashion-mnist, a "
+             "file or a folder as reconstruct --dataset takes."},
+    {.name = "input-scale",
+     .type = NORMA_OPTION_REAL,
+     .group = "Input",
+     .default_text = "0.00392156862745098",
+     .help = "Factor of the pixels of a data set, 1/255 unless given."},
+    {.name = "input-offset",
+     .type = NORMA_OPTION_REAL,
+     .group = "Input",
+     .default_text = "0",
+     .help = "Added to the scaled pixels: a sample is scale * pixel + offset."},
     {.name = "input-epsilon",
      .type = NORMA_OPTION_REAL,
      .many = NORMA_SWEEP,

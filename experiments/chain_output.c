@@ -159,25 +159,50 @@ static bool has_regularity(const norma_chain_setup *setup)
            is_wanted(setup, NORMA_OBSERVABLE_TR_DIAG2);
 }
 
-static norma_status add_variables(norma_chain_output *output)
+/* What the replicas say together of a value that is no average of an observable. */
+static norma_status add_pooled(norma_chain_output *output, const char *base, const char *what,
+                               const char *const *trailing)
+{
+    char name[NAME_LENGTH];
+    char long_name[LONG_NAME_LENGTH];
+    snprintf(name, sizeof name, "%s_pooled_mean", base);
+    snprintf(long_name, sizeof long_name, "%s: average over the replicas", what);
+    NORMA_TRY(add(output, name, long_name, NORMA_FLOAT64, trailing));
+    snprintf(name, sizeof name, "%s_pooled_stderr", base);
+    snprintf(long_name, sizeof long_name, "%s: standard error of the average over the replicas",
+             what);
+    return add(output, name, long_name, NORMA_FLOAT64, trailing);
+}
+
+static norma_status add_others(norma_chain_output *output)
 {
     static const char *const per_replica[] = {"replica", NULL};
     static const char *const per_exponent[] = {"replica", "k", NULL};
     const norma_chain_setup *setup = output->setup;
-    NORMA_TRY(add_axes(output));
-    for (int o = 0; o < NORMA_N_OBSERVABLES; o++)
-        if (is_wanted(setup, o))
-            NORMA_TRY(add_observable(output, o));
     if (has_regularity(setup)) {
         NORMA_TRY(add(output, "regularity_alpha",
                       "regularity constant: average of tr(diag(M^2)^2) over average of tr(M^3)",
                       NORMA_FLOAT64, per_replica));
         NORMA_TRY(add(output, "regularity_alpha_stderr",
                       "standard error of the regularity constant", NORMA_FLOAT64, per_replica));
+        NORMA_TRY(add_pooled(output, "regularity_alpha", "regularity constant", per_replica + 1));
     }
-    if (setup->n_exponents > 0 && setup->averages)
-        NORMA_TRY(add(output, "lyapunov", "Lyapunov exponents, natural logarithm a layer",
-                      NORMA_FLOAT64, per_exponent));
+    if (setup->n_exponents == 0 || !setup->averages)
+        return NORMA_OK;
+    NORMA_TRY(add(output, "lyapunov", "Lyapunov exponents, natural logarithm a layer",
+                  NORMA_FLOAT64, per_exponent));
+    return add_pooled(output, "lyapunov", "Lyapunov exponents", per_exponent + 1);
+}
+
+static norma_status add_variables(norma_chain_output *output)
+{
+    static const char *const per_replica[] = {"replica", NULL};
+    const norma_chain_setup *setup = output->setup;
+    NORMA_TRY(add_axes(output));
+    for (int o = 0; o < NORMA_N_OBSERVABLES; o++)
+        if (is_wanted(setup, o))
+            NORMA_TRY(add_observable(output, o));
+    NORMA_TRY(add_others(output));
     norma_variable seconds = {.name = "seconds",
                               .type = NORMA_FLOAT64,
                               .units = "s",

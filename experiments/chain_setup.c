@@ -1,6 +1,6 @@
 #include "experiments/chain_setup.h"
 
-#include "io/array.h"
+#include "experiments/chain_input.h"
 #include "io/checkpoint.h"
 #include "io/config_common.h"
 #include "mpi/agree.h"
@@ -17,77 +17,12 @@ static const norma_observable doubtful[] = {NORMA_OBSERVABLE_LOG_SIGMA_MIN,
                                             NORMA_OBSERVABLE_GRAM_DISTANCE, NORMA_OBSERVABLE_COSINE,
                                             NORMA_OBSERVABLE_GRAM_12};
 
-static bool is_file(const char *input)
-{
-    norma_chain_input_kind kind = NORMA_CHAIN_INPUT_GAUSSIAN;
-    norma_status status = norma_chain_input_parse(input, &kind);
-    if (status == NORMA_OK)
-        return false;
-    norma_status_clear();
-    return strchr(input, '.') || strchr(input, '/');
-}
-
 norma_status norma_chain_check_options(const norma_config *config)
 {
     if (norma_config_get_count(config, "tau") > NORMA_OBSERVABLE_MAX_TAU)
         return NORMA_FAIL(norma_config_blame(config, "tau"), "%s: at most %d thresholds, not %lld",
                           norma_config_where(config, "tau"), NORMA_OBSERVABLE_MAX_TAU,
                           (long long)norma_config_get_count(config, "tau"));
-    return NORMA_OK;
-}
-
-static norma_status read_files(const norma_runtime *runtime, norma_chain_setup *setup)
-{
-    const norma_config *config = setup->config;
-    int64_t extents[NORMA_H5_INPUT_MAX_RANK] = {0};
-    const char *h0 = NULL;
-    for (int64_t i = 0; i < setup->n_cells; i++) {
-        const char *text = norma_config_get_text(config, i, "input");
-        if (!is_file(text))
-            continue;
-        if (h0 && strcmp(h0, text) != 0)
-            return NORMA_FAIL(NORMA_CONFIG, "%s: a run takes one input file",
-                              norma_config_where(config, "input"));
-        h0 = text;
-    }
-    if (h0) {
-        NORMA_TRY(norma_array_read(runtime->world, h0, "/H0", 2, extents, &setup->h0));
-        memcpy(setup->h0_extents, extents, sizeof setup->h0_extents);
-    }
-    if (norma_config_has(config, "weights")) {
-        NORMA_TRY(norma_array_read(runtime->world, norma_config_get_text(config, 0, "weights"),
-                                   "/W", 3, extents, &setup->weights));
-        memcpy(setup->weights_extents, extents, sizeof setup->weights_extents);
-        if (extents[1] != extents[2])
-            return NORMA_FAIL(NORMA_CONFIG, "%s: /W is [L, %lld, %lld], not [L, d, d]",
-                              norma_config_get_text(config, 0, "weights"), (long long)extents[1],
-                              (long long)extents[2]);
-    }
-    return NORMA_OK;
-}
-
-/* What the files say of width and batch, and what the options say. */
-static norma_status settle_sizes(const norma_chain_setup *setup, int64_t i, bool from_file,
-                                 int64_t *width, int64_t *batch)
-{
-    const norma_config *config = setup->config;
-    *width = norma_config_get_integer(config, i, "width");
-    *batch = norma_config_has(config, "batch") ? norma_config_get_integer(config, i, "batch") : 0;
-    int64_t found = from_file ? setup->h0_extents[0] : 0;
-    if (setup->weights)
-        found = setup->weights_extents[1];
-    if (from_file && setup->weights && setup->h0_extents[0] != found)
-        return NORMA_FAIL(NORMA_CONFIG, "/H0 has %lld rows, /W is for a width of %lld",
-                          (long long)setup->h0_extents[0], (long long)found);
-    if (found && norma_config_is_given(config, "width") && *width != found)
-        return NORMA_FAIL(norma_config_blame(config, "width"), "%s: %lld, but the file has %lld",
-                          norma_config_where(config, "width"), (long long)*width, (long long)found);
-    *width = found ? found : *width;
-    if (from_file && *batch && *batch != setup->h0_extents[1])
-        return NORMA_FAIL(norma_config_blame(config, "batch"), "%s: %lld, but /H0 has %lld columns",
-                          norma_config_where(config, "batch"), (long long)*batch,
-                          (long long)setup->h0_extents[1]);
-    *batch = from_file ? setup->h0_extents[1] : *batch;
     return NORMA_OK;
 }
 
@@ -122,27 +57,6 @@ static norma_status make_spec(const norma_chain_setup *setup, int64_t i, norma_c
     if (setup->h0 && spec->law == NORMA_CHAIN_LAW_AUTO)
         spec->law = NORMA_CHAIN_LAW_PATHWISE;
     return norma_chain_spec_finish(spec);
-}
-
-static norma_status make_input(const norma_chain_setup *setup, int64_t i, bool from_file,
-                               norma_chain_cell *cell)
-{
-    const norma_config *config = setup->config;
-    norma_chain_input input = {.epsilon = NAN};
-    if (norma_config_has(config, "input-epsilon"))
-        input.epsilon = norma_config_get_real(config, i, "input-epsilon");
-    if (norma_config_has(config, "input-distinct"))
-        input.n_distinct = norma_config_get_integer(config, i, "input-distinct");
-    if (from_file) {
-        input.kind = NORMA_CHAIN_INPUT_GIVEN;
-        input.values = setup->h0;
-        input.rows = setup->h0_extents[0];
-        input.columns = setup->h0_extents[1];
-    } else {
-        NORMA_TRY(norma_chain_input_parse(norma_config_get_text(config, i, "input"), &input.kind));
-    }
-    cell->input = input;
-    return norma_chain_input_finish(&cell->input, cell->spec.width, cell->spec.batch);
 }
 
 static norma_status parse_observables(norma_chain_setup *setup, bool *all)
@@ -210,7 +124,6 @@ static norma_status make_cell(const norma_chain_setup *setup, int64_t i, bool al
     const norma_config *config = setup->config;
     norma_chain_cell *cell = &setup->cells[i];
     norma_chain_preset preset = NORMA_CHAIN_RANK20;
-    bool from_file = is_file(norma_config_get_text(config, i, "input"));
     int64_t width = 0;
     int64_t batch = 0;
     norma_chain *chain = NULL;
@@ -220,7 +133,7 @@ static norma_status make_cell(const norma_chain_setup *setup, int64_t i, bool al
     if (norma_config_get_choice(config, 0, "cell-streams") == NORMA_CELL_STREAMS_INDEPENDENT)
         cell->stream_cell = i;
     NORMA_TRY(norma_chain_preset_parse(norma_config_get_text(config, i, "preset"), &preset));
-    NORMA_TRY(settle_sizes(setup, i, from_file, &width, &batch));
+    NORMA_TRY(norma_chain_input_settle_sizes(setup, i, &width, &batch));
     norma_chain_spec_init(preset, width, batch, &cell->spec);
     NORMA_TRY(make_spec(setup, i, &cell->spec));
     if (setup->weights && cell->depth > setup->weights_extents[0])
@@ -228,7 +141,7 @@ static norma_status make_cell(const norma_chain_setup *setup, int64_t i, bool al
                           "%s: %lld layers, but /W has weights of %lld",
                           norma_config_where(config, "depth"), (long long)cell->depth,
                           (long long)setup->weights_extents[0]);
-    NORMA_TRY(make_input(setup, i, from_file, cell));
+    NORMA_TRY(norma_chain_input_make(setup, cell));
     NORMA_TRY(make_request(setup, all, cell));
     NORMA_TRY(
         norma_chain_create(&cell->spec, &cell->input, &cell->request, setup->n_replicas, &chain));
@@ -368,7 +281,7 @@ norma_status norma_chain_setup_read(const norma_runtime *runtime, const norma_co
     setup->n_replicas = norma_config_get_integer(config, 0, "replicas");
     setup->burn_in =
         norma_config_has(config, "burn-in") ? norma_config_get_integer(config, 0, "burn-in") : -1;
-    NORMA_TRY(read_files(runtime, setup));
+    NORMA_TRY(norma_chain_input_read(runtime, setup));
     return norma_agree(runtime->world, make_all(setup));
 }
 

@@ -31,6 +31,7 @@ typedef struct norma_chain_setup {
     const norma_config *config; /* borrowed */
     double *weights, *h0;       /* given ones, owned; NULL */
     int64_t weights_extents[3], h0_extents[2];
+    bool from_images; /* h0 comes from a data set */
     int64_t n_cells, n_replicas, n_tasks;
     norma_chain_cell *cells;     /* [n_cells], owned */
     int64_t *order;              /* [n_tasks]: the task of a ticket, longest first; owned */

@@ -158,21 +158,33 @@ static norma_status report_observables(norma_chain_output *output, const norma_c
     return NORMA_OK;
 }
 
-static void report_others(const norma_chain_output *output, const norma_chain_cell *cell,
-                          const norma_chain_layout *layout, const double *all,
-                          norma_moments *halves)
+/* A value that is no average of an observable: into the file and on the terminal. */
+static norma_status report_other(norma_chain_output *output, const norma_chain_cell *cell,
+                                 const char *base, const char *of, int64_t inner, const pooled *p)
+{
+    NORMA_TRY(write_one(output, cell, base, "pooled_mean", inner, p->mean));
+    NORMA_TRY(write_one(output, cell, base, "pooled_stderr", inner, p->error));
+    norma_log_result("%5lld %24s %10s %14.7g %10.2e", (long long)cell->number, base, of, p->mean,
+                     p->error);
+    return NORMA_OK;
+}
+
+static norma_status report_others(norma_chain_output *output, const norma_chain_cell *cell,
+                                  const norma_chain_layout *layout, const double *all,
+                                  norma_moments *halves)
 {
     int64_t replicas = output->setup->n_replicas;
     const double *at = all + layout->n_values * replicas * N_NUMBERS;
     pooled p = pool(at, replicas, halves);
     if (layout->n_of[NORMA_OBSERVABLE_TR_M3] > 0 && layout->n_of[NORMA_OBSERVABLE_TR_DIAG2] > 0)
-        norma_log_result("%5lld %24s %10s %14.7g %10.2e", (long long)cell->number,
-                         "regularity_alpha", "-", p.mean, p.error);
+        NORMA_TRY(report_other(output, cell, "regularity_alpha", "-", 0, &p));
     for (int64_t k = 0; k < layout->n_exponents; k++) {
+        char of[NAME_LENGTH];
+        snprintf(of, sizeof of, "k=%lld", (long long)k + 1);
         p = pool(at + (1 + k) * replicas * N_NUMBERS, replicas, halves);
-        norma_log_result("%5lld %24s %8s%-2lld %14.7g %10.2e", (long long)cell->number, "lyapunov",
-                         "k=", (long long)k + 1, p.mean, p.error);
+        NORMA_TRY(report_other(output, cell, "lyapunov", of, k, &p));
     }
+    return NORMA_OK;
 }
 
 static norma_status pool_cell(norma_chain_output *output, const norma_chain_cell *cell)
@@ -191,7 +203,7 @@ static norma_status pool_cell(norma_chain_output *output, const norma_chain_cell
         status = report_observables(output, cell, &layout, all, halves);
     }
     if (status == NORMA_OK)
-        report_others(output, cell, &layout, all, halves);
+        status = report_others(output, cell, &layout, all, halves);
     norma_mem_free(halves);
     norma_mem_free(all);
     return status;

@@ -13,12 +13,17 @@
 enum { N_SIGNALS = 3, SHELL_SIGNAL_BASE = 128 };
 static const int numbers[N_SIGNALS] = {SIGTERM, SIGUSR1, SIGUSR2};
 
+/* Seconds within which a repeated signal is the first one again: launchers and batch systems send a
+ * signal to a process by several ways. */
+static const double same_signal = 1;
+
 static volatile sig_atomic_t end_signal; /* the first one that asks for the end */
+static struct timespec end_time;         /* when it came; set ahead of end_signal */
 static volatile sig_atomic_t n_saves;    /* counted by the handler */
 static sig_atomic_t n_saves_told;
 
 static struct sigaction former[N_SIGNALS];
-static bool installed;
+static bool installed, is_open; /* handlers stay behind the end of a run that was stopped */
 static double deadline = INFINITY;
 static double last_look;    /* 0 before the first */
 static double longest_step; /* seconds between two looks */
@@ -27,12 +32,21 @@ static double longest_save;
 /* Nothing here but what a handler may do. */
 static void handle(int number)
 {
-    if (number == SIGUSR2)
+    struct timespec now;
+    if (number == SIGUSR2) {
         n_saves++;
-    else if (end_signal != 0)
-        _exit(SHELL_SIGNAL_BASE + number);
-    else
+        return;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (end_signal == 0) {
+        end_time = now;
         end_signal = number;
+        return;
+    }
+    double since =
+        (double)(now.tv_sec - end_time.tv_sec) + 1e-9 * (double)(now.tv_nsec - end_time.tv_nsec);
+    if (since >= same_signal)
+        _exit(SHELL_SIGNAL_BASE + number);
 }
 
 /* Seconds that remain by rank 0's word; infinity without a limit. */
@@ -61,9 +75,11 @@ norma_status norma_stop_open(const norma_runtime *runtime, double limit)
     sigemptyset(&action.sa_mask);
     for (int i = 0; i < N_SIGNALS; i++)
         sigaddset(&action.sa_mask, numbers[i]);
-    if (installed)
+    if (is_open)
         status = NORMA_FAIL(NORMA_LIBRARY, "the signal handlers are installed already");
-    for (int i = 0; i < N_SIGNALS && status == NORMA_OK; i++)
+    end_signal = is_open ? end_signal : 0;
+    is_open = true;
+    for (int i = 0; i < N_SIGNALS && status == NORMA_OK && !installed; i++)
         if (sigaction(numbers[i], &action, &former[i]) != 0)
             status = NORMA_FAIL(NORMA_LIBRARY, "signal %d cannot be handled", numbers[i]);
     installed = installed || status == NORMA_OK;
@@ -79,11 +95,14 @@ norma_status norma_stop_open(const norma_runtime *runtime, double limit)
 
 void norma_stop_close_local(void)
 {
-    for (int i = 0; i < N_SIGNALS && installed; i++)
+    /* After a stop the same signal may still come by another way: it must not spoil the exit code.
+     */
+    bool stays = end_signal != 0;
+    for (int i = 0; i < N_SIGNALS && installed && !stays; i++)
         sigaction(numbers[i], &former[i], NULL);
-    installed = false;
+    installed = installed && stays;
+    is_open = false;
     deadline = INFINITY;
-    end_signal = 0;
     n_saves = 0;
     n_saves_told = 0;
 }

@@ -3,8 +3,9 @@
 /*
  * When a run stops before it is done: at its time limit, or when it is told to.
  *
- *     SIGUSR1, SIGTERM   save the state and leave at the next step; a second one of either ends the
- *                        process at once with exit code 128 + its number
+ *     SIGUSR1, SIGTERM   save the state and leave at the next step; another one of either ends the
+ *                        process at once with exit code 128 + its number, unless it comes within a
+ *                        second: launchers and batch systems send one signal by several ways
  *     SIGUSR2            save the state and go on
  *
  * The handlers only set flags. One process has one set of them: open once, close before the runtime
@@ -27,7 +28,9 @@ typedef enum norma_stop_request {
  * runtime->world. */
 NORMA_MUST_USE norma_status norma_stop_open(const norma_runtime *runtime, double limit);
 
-/* Puts the former handlers back, forgets limit and signals. Local. */
+/* Puts the former handlers back, forgets limit and signals; after a signal that asked for the end
+ * the handlers stay until the process ends (or opens anew), so that its echo does not change the
+ * exit code. Local. */
 void norma_stop_close_local(void);
 
 /* What this process was asked for, by signals and by the clock: call it at every step. END stays,

@@ -36,10 +36,12 @@ static norma_status check_values(const norma_chain_input *input, int64_t d, int6
         return NORMA_FAIL(
             NORMA_CONFIG, "the chain input is %lld x %lld, but width x batch is %lld x %lld",
             (long long)input->rows, (long long)input->columns, (long long)d, (long long)n);
-    for (int64_t i = 0; i < d * n; i++)
-        if (!isfinite(input->values[i]))
+    for (int64_t i = 0; i < d * n; i++) {
+        double x = input->values[i / n * input->row_length + i % n];
+        if (!isfinite(x))
             return NORMA_FAIL(NORMA_CONFIG, "chain input: element [%lld, %lld] is %g",
-                              (long long)(i / n), (long long)(i % n), input->values[i]);
+                              (long long)(i / n), (long long)(i % n), x);
+    }
     return NORMA_OK;
 }
 
@@ -65,6 +67,7 @@ norma_status norma_chain_input_finish(norma_chain_input *input, int64_t d, int64
             NORMA_CONFIG,
             "chain input near-basis: the batch (%lld) must not exceed the width (%lld)",
             (long long)n, (long long)d);
+    input->row_length = input->row_length > 0 ? input->row_length : input->columns;
     return input->kind == NORMA_CHAIN_INPUT_GIVEN ? check_values(input, d, n) : NORMA_OK;
 }
 
@@ -121,7 +124,8 @@ void norma_chain_input_fill(const norma_chain_input *input, uint64_t seed, int64
     norma_rng_stream stream = {NORMA_RNG_CHAIN_INPUT, 0, 0, replica, cell};
     switch (input->kind) {
     case NORMA_CHAIN_INPUT_GIVEN:
-        memcpy(out, input->values, (size_t)(d * n) * sizeof *out);
+        for (int64_t i = 0; i < d; i++)
+            memcpy(out + i * n, input->values + i * input->row_length, (size_t)n * sizeof *out);
         return;
     case NORMA_CHAIN_INPUT_NEAR_BASIS:
     case NORMA_CHAIN_INPUT_DIAGONAL:

@@ -23,6 +23,7 @@ typedef struct norma_chain_input {
     int64_t n_distinct;    /* of degenerate; 0 means max(1, N / 2) */
     const double *values;  /* GIVEN: [d][N], borrowed, equal for all replicas */
     int64_t rows, columns; /* GIVEN: the extents of values */
+    int64_t row_length;    /* GIVEN: numbers from one row of values to the next; 0: columns */
 } norma_chain_input;
 
 /* "gaussian", "near-collinear", "near-basis", "diagonal", "degenerate", "rank-one", "given";

@@ -39,3 +39,11 @@ void norma_images_load(const norma_images *images, const norma_network *network,
                 *out++ = network->scale[c] * pixel + network->offset[c];
             }
 }
+
+void norma_images_load_columns(const norma_images *images, double scale, double offset, double *out)
+{
+    int64_t size = norma_shape_size(images->shape);
+    for (int64_t i = 0; i < size; i++)
+        for (int64_t j = 0; j < images->n_images; j++)
+            *out++ = scale * (double)images->pixels[j * size + i] + offset;
+}

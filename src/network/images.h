@@ -23,4 +23,8 @@ NORMA_MUST_USE norma_status norma_images_check(const norma_images *images,
 void norma_images_load(const norma_images *images, const norma_network *network, int64_t first,
                        int64_t count, double *out);
 
+/* out[pixels of an image][n_images]: image j is column j, x = scale * pixel + offset. */
+void norma_images_load_columns(const norma_images *images, double scale, double offset,
+                               double *out);
+
 #endif

@@ -95,21 +95,34 @@ static void test_end_of_the_job(void **state)
     unsetenv("SLURM_JOB_END_TIME");
 }
 
-/* The second signal ends the process itself, whatever it is doing; looked at from its parent. */
-static void test_second_signal(void **state)
+/* What becomes of a child that gets SIGUSR1 and, `wait` seconds later, SIGTERM. */
+static int fate_of_child(double wait, bool closes)
 {
-    (void)state;
     int how = 0;
-    norma_test_ok_all(norma_stop_open(norma_test_runtime, 0));
     pid_t child = fork();
     if (child == 0) {
         raise(SIGUSR1);
-        if (norma_stop_look_local() == NORMA_STOP_END)
-            raise(SIGTERM);
-        _exit(0);
+        if (norma_stop_look_local() != NORMA_STOP_END)
+            _exit(1);
+        if (closes)
+            norma_stop_close_local();
+        wait_seconds(wait);
+        raise(SIGTERM);
+        _exit(75);
     }
     bool waited = child > 0 && waitpid(child, &how, 0) == child;
-    norma_test_check_all(waited && WIFEXITED(how) && WEXITSTATUS(how) == 128 + SIGTERM);
+    return waited && WIFEXITED(how) ? WEXITSTATUS(how) : -1;
+}
+
+/* The second signal ends the process itself, whatever it is doing; the echo of the first one does
+ * not, neither while the run stops nor after. Looked at from the parent. */
+static void test_second_signal(void **state)
+{
+    (void)state;
+    norma_test_ok_all(norma_stop_open(norma_test_runtime, 0));
+    norma_test_check_all(fate_of_child(0, false) == 75);
+    norma_test_check_all(fate_of_child(0.3, true) == 75);
+    norma_test_check_all(fate_of_child(1.2, false) == 128 + SIGTERM);
     norma_stop_close_local();
 }
 

@@ -283,8 +283,8 @@ static void test_inputs_of_any_scale(void **state)
     norma_chain_input_fill(&source, 4, 0, 0, D, N, values);
     for (size_t k = 0; k < 2 * sizeof names / sizeof *names; k++) {
         norma_chain_spec spec = preset(names[k / 2], D, N);
-        norma_chain_input input = {NORMA_CHAIN_INPUT_GIVEN, NAN, 0, values, D, N};
-        norma_chain_input big = {NORMA_CHAIN_INPUT_GIVEN, NAN, 0, scaled, D, N};
+        norma_chain_input input = {NORMA_CHAIN_INPUT_GIVEN, NAN, 0, values, D, N, 0};
+        norma_chain_input big = {NORMA_CHAIN_INPUT_GIVEN, NAN, 0, scaled, D, N, 0};
         for (int i = 0; i < D * N; i++)
             scaled[i] = values[i] * scales[k % 2];
         norma_observable_set set =
@@ -383,7 +383,7 @@ static void test_refused_arrays(void **state)
     norma_chain_spec spec;
     norma_observable_request request;
     double bad[2] = {1, NAN};
-    norma_chain_input given = {NORMA_CHAIN_INPUT_GIVEN, NAN, 0, bad, 2, 1};
+    norma_chain_input given = {NORMA_CHAIN_INPUT_GIVEN, NAN, 0, bad, 2, 1, 0};
     spec = preset("rank20", 2, 1);
     request = request_for(BIT(SOFT_RANK));
     norma_test_fails(norma_chain_create(&spec, &given, &request, 8, &chain), NORMA_CONFIG,

@@ -1,0 +1,111 @@
+"""norma chain on batches from data sets: IDX images as columns, sizes settled and refused, and what the
+replicas say together in the file."""
+import gzip
+import os
+import struct
+
+import h5py
+import numpy as np
+
+from program import check, finish, folder, launch
+
+OBSERVABLES = "fro2,log_norm,cosine,tr_m3,tr_diag2"
+
+
+def write_images(base, images):
+    """A folder with an IDX file of test images and one of labels."""
+    os.makedirs(base)
+    with gzip.open(f"{base}/t10k-images-idx3-ubyte.gz", "wb") as f:
+        f.write(struct.pack(">BBBBIII", 0, 0, 8, 3, *images.shape) + images.tobytes())
+    with gzip.open(f"{base}/t10k-labels-idx1-ubyte.gz", "wb") as f:
+        f.write(struct.pack(">BBBBI", 0, 0, 8, 1, len(images)) + bytes(len(images)))
+
+
+def run(arguments, path, ranks=1):
+    return launch(["chain", "--seed", 3, "--output", path, "--force", "--quiet"] + arguments, ranks)
+
+
+def test_values(base, images):
+    """vanilla leaves the input as it is at depth 0: norms and inner products are numpy's."""
+    path = f"{base}/values.h5"
+    for scale, offset in ((1 / 255, 0), (2 / 255, -1)):
+        options = [] if offset == 0 else ["--input-scale", 2 / 255, f"--input-offset={offset}"]
+        done = run(["--preset", "vanilla", "--depth", 0, "--batch", 7, "--observables", OBSERVABLES,
+                    "--input", f"{base}/set"] + options, path, 2)
+        check(done.returncode == 0, f"a folder as input: {done.stderr}")
+        h = scale * images[:7].reshape(7, -1).T.astype(float) + offset
+        m = h @ h.T / 7
+        with h5py.File(path) as f:
+            check(np.isclose(f["log_norm"][0, 0], np.log(np.linalg.norm(h)), rtol=1e-12),
+                  "log_norm of the images")
+            check(np.isclose(f["fro2"][0, 0], np.sum(m * m), rtol=1e-12), "fro2 of the images")
+            a, b = h[:, 0], h[:, 1]
+            check(np.isclose(f["cosine"][0, 0], a @ b / np.sqrt((a @ a) * (b @ b)), rtol=1e-12),
+                  "cosine of the images")
+
+
+def test_equal_to_h0(base, images):
+    """The same samples from a file as /H0 give the same bits; a batch sweep reads prefixes."""
+    with h5py.File(f"{base}/h0.h5", "w") as f:
+        f["H0"] = images[:5].reshape(5, -1).T * 0.00392156862745098
+    common = ["--depth", 20, "--replicas", 3, "--observables", OBSERVABLES]
+    done = run(common + ["--input", f"{base}/h0.h5"], f"{base}/a.h5")
+    check(done.returncode == 0, f"/H0: {done.stderr}")
+    done = run(common + ["--batch", "3,5", "--input", f"{base}/set/t10k-images-idx3-ubyte.gz"],
+               f"{base}/b.h5", 3)
+    check(done.returncode == 0, f"a file of images: {done.stderr}")
+    with h5py.File(f"{base}/a.h5") as a, h5py.File(f"{base}/b.h5") as b:
+        check((a["fro2"][()] == b["fro2"][1]).all(), "images and /H0 give the same bits")
+        check((b["fro2"][0] != b["fro2"][1]).any(), "another batch gives other values")
+        x = a["regularity_alpha"][()]
+        check(np.isclose(a["regularity_alpha_pooled_mean"][()], x.mean(), rtol=1e-14),
+              "pooled regularity constant")
+        error = max(x.std(ddof=1) / np.sqrt(3),
+                    np.sqrt(np.sum(a["regularity_alpha_stderr"][()] ** 2)) / 3)
+        check(np.isclose(a["regularity_alpha_pooled_stderr"][()], error, rtol=1e-12),
+              "its standard error")
+
+
+def test_lyapunov(base):
+    """Pooled exponents of a linear chain, one row per exponent."""
+    path = f"{base}/lyapunov.h5"
+    done = run(["--preset", "vanilla", "--width", 12, "--batch", 4, "--depth", 400, "--replicas", 6,
+                "--observables", "lyapunov,log_norm"], path, 2)
+    check(done.returncode == 0, f"lyapunov: {done.stderr}")
+    with h5py.File(path) as f:
+        x = f["lyapunov"][()]
+        check(x.shape == (6, 4), f"lyapunov of each replica: {x.shape}")
+        check(np.allclose(f["lyapunov_pooled_mean"][()], x.mean(axis=0), rtol=1e-13), "pooled exponents")
+        check(np.allclose(f["lyapunov_pooled_stderr"][()], x.std(axis=0, ddof=1) / np.sqrt(6),
+                          rtol=1e-10), "their standard errors")
+
+
+def test_refusals(base):
+    path = f"{base}/no.h5"
+    for arguments, words in (
+            (["--input", f"{base}/set", "--width", 31, "--batch", 5], ["--width", "31", "30"]),
+            (["--input", f"{base}/set", "--batch", 50], ["50", "9"]),
+            (["--input", f"{base}/set,{base}/set/t10k-images-idx3-ubyte.gz"], ["one input"]),
+            (["--input", f"{base}/none"], ["none"]),
+            (["--input", "gausian"], ["gaussian"]),
+            (["--input-scale", "2"], ["--input-scale", "data set"])):
+        for ranks in 1, 3:
+            done = run(arguments, path, ranks)
+            check(done.returncode == 2 and all(w in done.stderr for w in words) and
+                  done.stderr.count("error") == 1,
+                  f"{arguments} on {ranks} ranks: {done.returncode} {done.stderr}")
+    check(not os.path.exists(path), "nothing is left of what was refused")
+
+
+def main():
+    images = np.random.default_rng(1).integers(0, 256, (9, 6, 5), dtype=np.uint8)
+    with folder() as base:
+        write_images(f"{base}/set", images)
+        test_values(base, images)
+        test_equal_to_h0(base, images)
+        test_lyapunov(base)
+        test_refusals(base)
+    finish()
+
+
+main()
