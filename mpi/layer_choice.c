@@ -94,7 +94,7 @@ static norma_status expect(const norma_layer_problem *problem, const norma_solve
     /* Rule, operator, gamma1, right-hand side, and what Lanczos and the judgement work with. */
     c->bytes = norma_width_rule_bytes(problem->width, &problem->shape) +
                norma_product_bytes_local(&problem->shape, c->n_used, n_ranks) +
-               8 * ((double)problem->n_features + (double)c->n_used + 9 * n);
+               8 * ((double)problem->n_features + (double)c->n_used + 10 * n);
     if (solver == NORMA_SOLVER_KRYLOV)
         expect_krylov(problem, n_ranks, c);
     else
@@ -145,9 +145,11 @@ norma_status norma_layer_choice_make_local(const norma_layer_problem *problem,
                           (long long)options->max_iterations);
     if (c.block_size == 0)
         c.block_size = DEFAULT_BLOCK;
-    c.n_minimum = norma_width_rule_minimum(problem->width, &problem->shape, problem->target);
+    c.n_minimum = norma_width_rule_minimum_residual(
+        problem->width, problem->residual, &problem->shape, problem->target, problem->skip);
     c.n_system = c.n_minimum;
-    c.n_rows = c.n_system - (problem->width == NORMA_WIDTH_MIN ? 1 : 0);
+    bool closed = problem->width == NORMA_WIDTH_MIN && problem->residual != NORMA_RESIDUAL_OUTER;
+    c.n_rows = c.n_system - (closed ? 1 : 0);
     if (options->solver == NORMA_SOLVER_LU && problem->n_features < c.n_system)
         return NORMA_FAIL(NORMA_CONFIG,
                           "lu needs as many features as equations: %lld features, %lld equations "

@@ -33,6 +33,7 @@ typedef struct work {
     norma_product *product;
     double *rhs;        /* [n_system] */
     double *full;       /* [n]: KR gamma1 */
+    double *error;      /* [n]: of the kernel */
     double *row_scale;  /* [n]: gamma2 of each row */
     double *rounded;    /* [n_used]: gamma1 through FP32 */
     double *rounded2;   /* [c2] */
@@ -64,17 +65,19 @@ static norma_status prepare_local(work *w, const norma_solver_options *options,
     NORMA_TRY(norma_khatri_rao_check(&p->shape));
     NORMA_TRY(check_tensor(p->w1, "W1", p->n_features, norma_khatri_rao_width_first(&p->shape)));
     NORMA_TRY(check_tensor(p->w2, "W2", p->n_features, norma_khatri_rao_width_second(&p->shape)));
-    NORMA_TRY(norma_width_rule_create(p->width, &p->shape, p->target, &w->rule));
+    NORMA_TRY(norma_width_rule_create_residual(p->width, p->residual, &p->shape, p->target, p->skip,
+                                               &w->rule));
     NORMA_TRY(norma_layer_choice_make_local(p, options, size, &w->choice));
     NORMA_TRY(NORMA_ALLOC(w->rhs, w->rule->n_system));
     NORMA_TRY(NORMA_ALLOC(w->full, w->rule->n));
+    NORMA_TRY(NORMA_ALLOC(w->error, w->rule->n));
     NORMA_TRY(NORMA_ALLOC(w->row_scale, w->rule->n));
     NORMA_TRY(NORMA_ALLOC(w->rounded, w->choice.n_used));
     NORMA_TRY(NORMA_ALLOC(w->rounded2, p->shape.n_channels_out));
     NORMA_TRY(NORMA_CALLOC(solution->gamma1, p->n_features));
     NORMA_TRY(NORMA_CALLOC(solution->gamma2, p->shape.n_channels_out));
-    w->gamma1_unit = p->width == NORMA_WIDTH_MAX ? w->rule->scale : 1;
-    w->gamma2_unit = p->width == NORMA_WIDTH_MIN ? w->rule->scale : 1;
+    w->gamma1_unit = w->rule->closed ? 1 : w->rule->scale;
+    w->gamma2_unit = w->rule->closed ? w->rule->scale : 1;
     return NORMA_OK;
 }
 
@@ -109,7 +112,7 @@ static void fill_system(work *w, const norma_solver_options *options)
                                .rhs = w->rhs};
 }
 
-/* min: scales gamma1 to sum 1. The closing row asked for it, up to rounding or least squares. */
+/* Scales gamma1 to sum 1 where the closing row asked for it, up to rounding or least squares. */
 static norma_status normalize(const work *w, double *gamma1)
 {
     double sum = 0;
@@ -121,7 +124,7 @@ static norma_status normalize(const work *w, double *gamma1)
     if (!finite)
         return NORMA_FAIL(NORMA_NUMERIC, "%s gave a gamma1 that is not finite",
                           norma_solver_name(w->choice.solver));
-    if (w->problem->width == NORMA_WIDTH_MAX)
+    if (!w->rule->closed)
         return NORMA_OK;
     if (sum == 0 || !isfinite(1 / sum))
         return NORMA_FAIL(NORMA_NUMERIC, "gamma1 sums to %g and cannot be normalized to 1", sum);
@@ -129,19 +132,16 @@ static norma_status normalize(const work *w, double *gamma1)
     return NORMA_OK;
 }
 
-/* Root mean square and largest entry of diag(gamma2) KR gamma1 - w of the scaled target; KR gamma1
- * is in full. */
-static double measure_error(const work *w, const double *gamma2, double *largest)
+/* Root mean square and largest entry of the kernel's error, of the scaled target; KR gamma1 is in
+ * full. */
+static double measure_error(work *w, const double *gamma2, double *largest)
 {
     const norma_width_rule *rule = w->rule;
-    double squares = 0;
+    norma_width_rule_error(rule, w->full, gamma2, w->error);
     *largest = 0;
-    for (int64_t I = 0; I < rule->n; I++) {
-        double error = gamma2[I / rule->row_length] * w->full[I] - rule->target[I];
-        squares += error * error;
-        *largest = fmax(*largest, fabs(error));
-    }
-    return sqrt(squares / (double)rule->n);
+    for (int64_t I = 0; I < rule->n; I++)
+        *largest = fmax(*largest, fabs(w->error[I]));
+    return norma_replicated_norm_local(w->error, rule->n) / sqrt((double)rule->n);
 }
 
 static void apply_full(work *w, const double *gamma1)
@@ -180,9 +180,14 @@ static norma_status measure_scaled_norm(work *w, const norma_layer_solution *s, 
     *norm = s->sigma_max;
     if (w->problem->width == NORMA_WIDTH_MAX)
         return NORMA_OK;
+    double largest = 0; /* taken out, so that no square leaves the range of doubles */
+    for (int64_t i = 0; i < w->problem->shape.n_channels_out; i++)
+        largest = fmax(largest, fabs(s->gamma2[i]));
     for (int64_t I = 0; I < w->rule->n; I++)
-        w->row_scale[I] = s->gamma2[I / w->rule->row_length];
-    return norma_system_largest(&w->system, NORMA_PRODUCT_FULL, w->row_scale, norm);
+        w->row_scale[I] = largest > 0 ? s->gamma2[I / w->rule->row_length] / largest : 0;
+    NORMA_TRY(norma_system_largest(&w->system, NORMA_PRODUCT_FULL, w->row_scale, norm));
+    *norm *= largest;
+    return NORMA_OK;
 }
 
 /* From gamma1 of the system to gamma2, errors, floor; the verdict. Still of the scaled target. */
@@ -195,11 +200,10 @@ static norma_status judge(work *w, norma_layer_solution *s)
     apply_full(w, s->gamma1);
     NORMA_TRY(norma_width_rule_recover(rule, w->full, s->gamma2));
     s->rmse = measure_error(w, s->gamma2, &s->max_error);
-    double size = norma_replicated_norm_local(rule->target, rule->n);
-    s->relative_residual = size > 0 ? s->rmse * root_n / size : 0;
+    s->relative_residual = rule->size > 0 ? s->rmse * root_n / rule->size : 0;
     NORMA_TRY(measure_scaled_norm(w, s, &norm));
-    s->floor = 10 * NORMA_ROUNDOFF * norm *
-               norma_replicated_norm_local(s->gamma1, w->choice.n_used) / root_n;
+    double reach = norm * norma_replicated_norm_local(s->gamma1, w->choice.n_used);
+    s->floor = 10 * NORMA_ROUNDOFF * (reach + norma_width_rule_skip_norm(rule, s->gamma2)) / root_n;
     measure_single(w, s, &s->rmse_single);
     if (s->least_squares)
         return NORMA_OK;
@@ -259,6 +263,7 @@ static void release(work *w)
     norma_width_rule_destroy(&w->rule);
     NORMA_FREE(w->rhs);
     NORMA_FREE(w->full);
+    NORMA_FREE(w->error);
     NORMA_FREE(w->row_scale);
     NORMA_FREE(w->rounded);
     NORMA_FREE(w->rounded2);

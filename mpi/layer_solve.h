@@ -5,13 +5,17 @@
  *
  *     diag(gamma2) KR gamma1 = vec(Wt)          (CNN24 Theorems 2.2 and 2.3)
  *
+ * or, beside a frozen skip connection, diag(gamma2) KR gamma1 + Ws or diag(gamma2) (KR gamma1 +
+ * Ws).
+ *
  * See src/features/width_rule.h for the linear system and src/features/khatri_rao.h for KR. Every
  * answer is judged: it must reach the floor of floating-point arithmetic,
  *
- *     rmse <= 10 u ||diag(gamma2) KR||_2 ||gamma1|| / sqrt(n),          u = 2^-53,
+ *     rmse <= 10 u (||diag(gamma2) KR||_2 ||gamma1|| + ||Ws||) / sqrt(n),          u = 2^-53,
  *
- * and one that misses it by more than 100 is NORMA_NUMERIC. Fewer features than the rule's minimum
- * are a least-squares problem, whose answer must be stationary instead.
+ * (Ws with its rows multiplied by gamma2 where that multiplies the skip), and one that misses it by
+ * more than 100 is NORMA_NUMERIC. Fewer features than the rule's minimum are a least-squares
+ * problem, whose answer must be stationary instead.
  */
 #include "src/base/status.h"
 #include "src/features/khatri_rao.h"
@@ -42,6 +46,8 @@ typedef struct norma_layer_problem {
     const double *target;   /* Wt embedded in K (norma_kernel_embed), [c2][c0][|K|]; borrowed */
     const norma_tensor *w1; /* [c1][c0 |K1|]; borrowed */
     const norma_tensor *w2; /* [c1][c2 |K2|]; borrowed */
+    norma_residual residual;
+    const double *skip; /* Ws embedded in K like the target; borrowed; NULL without a residual */
 } norma_layer_problem;
 
 /* Zeros are the defaults. */
@@ -64,10 +70,10 @@ typedef struct norma_layer_solution {
     int64_t iterations;             /* refinement steps (lu), iterations (krylov) */
     bool least_squares;             /* c1 below the minimum: the residual is not zero */
     norma_solver solver;            /* that was used: never AUTO */
-    double rmse;                    /* of diag(gamma2) KR gamma1 against Wt, over n entries */
+    double rmse;                    /* of diag(gamma2) KR gamma1 (+ Ws) against Wt, n entries */
     double max_error;               /* largest entry of the same difference */
     double relative_gradient;       /* ||S'r|| / (||S|| ||r||), S the system (least squares) */
-    double relative_residual;       /* ||diag(gamma2) KR gamma1 - w|| / ||w||; 0 for w = 0 */
+    double relative_residual;       /* norm of that difference over ||Wt||; 0 for Wt = 0 */
     double floor;                   /* what rmse had to reach */
     double condition_number;        /* sigma_max / smallest nonzero sigma of M (used features) */
     double condition_number_solved; /* of the system, closing row included */

@@ -167,7 +167,7 @@ norma_status norma_product_create(MPI_Comm comm, norma_width_rule *rule, const n
     }
     NORMA_GOTO(status, norma_agree(comm, status));
     find_zero_features(product);
-    if (rule->width == NORMA_WIDTH_MIN)
+    if (rule->closed)
         NORMA_GOTO(status, close_rule(product));
     *out = product;
     product = NULL;
@@ -222,7 +222,7 @@ double norma_product_flops_local(const norma_product *product)
 /* Whether the form's last row is the closing one. */
 static bool is_closed(const norma_product *product, norma_product_form form)
 {
-    return form == NORMA_PRODUCT_SYSTEM && product->rule->width == NORMA_WIDTH_MIN;
+    return form == NORMA_PRODUCT_SYSTEM && product->rule->closed;
 }
 
 /* full <- what KR' has to be applied to. Returns what is added to every feature. */

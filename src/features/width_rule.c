@@ -26,6 +26,24 @@ const char *norma_width_name(norma_width width)
     return names[width];
 }
 
+static const char *const residual_names[NORMA_N_RESIDUALS] = {"none", "inner", "outer"};
+
+norma_status norma_residual_from_name(const char *name, norma_residual *out)
+{
+    for (int r = 0; r < NORMA_N_RESIDUALS; r++) {
+        if (strcmp(name, residual_names[r]) == 0) {
+            *out = (norma_residual)r;
+            return NORMA_OK;
+        }
+    }
+    return NORMA_FAIL(NORMA_CONFIG, "residual '%s': none, inner or outer is expected", name);
+}
+
+const char *norma_residual_name(norma_residual residual)
+{
+    return residual_names[residual];
+}
+
 static int64_t length_of_row(const norma_khatri_rao_shape *shape)
 {
     return shape->n_channels_in * norma_kernel_taps(shape->kernel.composite);
@@ -45,20 +63,49 @@ static int64_t find_pivot(const double *row, int64_t length)
     return pivot;
 }
 
+/* Whether a channel's target, less its skip unless that is NULL, is zero. */
+static bool is_zero(const double *row, const double *skip, int64_t length)
+{
+    for (int64_t s = 0; s < length; s++)
+        if (row[s] != (skip ? skip[s] : 0))
+            return false;
+    return true;
+}
+
 int64_t norma_width_rule_minimum(norma_width width, const norma_khatri_rao_shape *shape,
                                  const double *target)
 {
-    int64_t length = length_of_row(shape);
-    int64_t n_active = shape->n_channels_out;
-    if (width == NORMA_WIDTH_MAX)
-        return norma_khatri_rao_n_rows(shape);
-    for (int64_t i = 0; target && i < shape->n_channels_out; i++)
-        if (find_pivot(target + i * length, length) < 0)
-            n_active--;
-    return n_active * (length - 1) + 1;
+    return norma_width_rule_minimum_residual(width, NORMA_RESIDUAL_NONE, shape, target, NULL);
 }
 
-static norma_status check_target(const norma_khatri_rao_shape *shape, const double *target)
+/* Whether gamma2 multiplies the skip. */
+static bool is_skip_inside(norma_width width, norma_residual residual)
+{
+    return width == NORMA_WIDTH_MIN && residual == NORMA_RESIDUAL_OUTER;
+}
+
+int64_t norma_width_rule_minimum_residual(norma_width width, norma_residual residual,
+                                          const norma_khatri_rao_shape *shape, const double *target,
+                                          const double *skip)
+{
+    int64_t length = length_of_row(shape);
+    int64_t n_active = 0;
+    bool inside = is_skip_inside(width, residual);
+    bool inner = residual != NORMA_RESIDUAL_NONE && !inside;
+    bool known = target && (skip || !inner);
+    if (width == NORMA_WIDTH_MAX)
+        return norma_khatri_rao_n_rows(shape);
+    for (int64_t i = 0; i < shape->n_channels_out; i++) {
+        const double *beside = inner && skip ? skip + i * length : NULL;
+        if (!known || !is_zero(target + i * length, beside, length))
+            n_active++;
+    }
+    int64_t n_rows = n_active * (length - 1);
+    return inside && n_rows > 0 ? n_rows : n_rows + 1;
+}
+
+static norma_status check_weights(const char *name, const norma_khatri_rao_shape *shape,
+                                  const double *target)
 {
     int64_t n_taps = norma_kernel_taps(shape->kernel.composite);
     int64_t n = norma_khatri_rao_n_rows(shape);
@@ -66,7 +113,7 @@ static norma_status check_target(const norma_khatri_rao_shape *shape, const doub
         if (fabs(target[I]) <= LARGEST_TARGET) /* false for NaN */
             continue;
         return NORMA_FAIL(
-            NORMA_CONFIG, "target weight [%lld, %lld, position %lld] is %g: %s",
+            NORMA_CONFIG, "%s weight [%lld, %lld, position %lld] is %g: %s", name,
             (long long)(I / n_taps / shape->n_channels_in),
             (long long)(I / n_taps % shape->n_channels_in), (long long)(I % n_taps), target[I],
             isfinite(target[I]) ? "too large for double precision" : "a finite value is expected");
@@ -94,34 +141,89 @@ static void set_pivots(norma_width_rule *rule)
             rule->active[rule->n_active++] = i;
     }
     rule->n_rows = rule->n_active * (rule->row_length - 1);
-    rule->n_system = rule->n_rows + 1;
+    rule->n_system = rule->n_rows + (rule->closed ? 1 : 0);
+}
+
+/* ||x||, also where squares would leave the range of doubles. */
+static double norm(const double *x, int64_t n)
+{
+    double unit = choose_scale(x, n);
+    double squares = 0;
+    for (int64_t I = 0; I < n; I++)
+        squares += x[I] / unit * (x[I] / unit);
+    return sqrt(squares) * unit;
+}
+
+/* Target and skip, divided by the power of two that suits the system's right-hand side. */
+static norma_status take_weights(norma_width_rule *rule, const double *target, const double *skip)
+{
+    NORMA_TRY(NORMA_ALLOC(rule->target, rule->n));
+    memcpy(rule->target, target, (size_t)rule->n * sizeof *target);
+    if (skip)
+        NORMA_TRY(NORMA_ALLOC(rule->skip, rule->n));
+    for (int64_t I = 0; skip && !rule->skip_inside && I < rule->n; I++)
+        rule->target[I] -= skip[I];
+    rule->scale = choose_scale(rule->target, rule->n);
+    if (rule->skip_inside && find_pivot(skip, rule->n) >= 0)
+        rule->scale = fmax(rule->scale, choose_scale(skip, rule->n));
+    for (int64_t I = 0; I < rule->n; I++) {
+        rule->target[I] /= rule->scale;
+        if (skip)
+            rule->skip[I] = skip[I] / rule->scale;
+    }
+    rule->size = norm(target, rule->n) / rule->scale;
+    return NORMA_OK;
 }
 
 norma_status norma_width_rule_create(norma_width width, const norma_khatri_rao_shape *shape,
                                      const double *target, norma_width_rule **out)
 {
-    norma_width_rule *rule = NULL;
-    norma_status status = norma_khatri_rao_check(shape);
-    if (status != NORMA_OK)
-        return status;
-    NORMA_GOTO(status, check_target(shape, target));
-    NORMA_GOTO(status, NORMA_CALLOC(rule, 1));
-    rule->shape = *shape;
-    rule->width = width;
+    return norma_width_rule_create_residual(width, NORMA_RESIDUAL_NONE, shape, target, NULL, out);
+}
+
+static norma_status init_rule(norma_width_rule *rule, const double *target, const double *skip)
+{
+    const norma_khatri_rao_shape *shape = &rule->shape;
+    rule->skip_inside = is_skip_inside(rule->width, rule->residual);
+    rule->closed = rule->width == NORMA_WIDTH_MIN && !rule->skip_inside;
     rule->n = norma_khatri_rao_n_rows(shape);
     rule->row_length = length_of_row(shape);
     rule->n_rows = rule->n;
     rule->n_system = rule->n;
-    rule->scale = choose_scale(target, rule->n);
-    NORMA_GOTO(status, NORMA_ALLOC(rule->target, rule->n));
-    for (int64_t I = 0; I < rule->n; I++)
-        rule->target[I] = target[I] / rule->scale;
-    if (width == NORMA_WIDTH_MIN) {
-        NORMA_GOTO(status, NORMA_ALLOC(rule->ratio, rule->n));
-        NORMA_GOTO(status, NORMA_ALLOC(rule->pivot, shape->n_channels_out));
-        NORMA_GOTO(status, NORMA_ALLOC(rule->active, shape->n_channels_out));
-        set_pivots(rule);
-    }
+    NORMA_TRY(take_weights(rule, target, skip));
+    if (rule->width == NORMA_WIDTH_MAX)
+        return NORMA_OK;
+    NORMA_TRY(NORMA_ALLOC(rule->ratio, rule->n));
+    NORMA_TRY(NORMA_ALLOC(rule->pivot, shape->n_channels_out));
+    NORMA_TRY(NORMA_ALLOC(rule->active, shape->n_channels_out));
+    set_pivots(rule);
+    if (rule->n_system == 0)
+        return NORMA_FAIL(
+            NORMA_CONFIG,
+            "min rule with an outer skip: no equation is left for gamma1, since every "
+            "output channel has a single weight or none; use --width-rule max");
+    return NORMA_OK;
+}
+
+norma_status norma_width_rule_create_residual(norma_width width, norma_residual residual,
+                                              const norma_khatri_rao_shape *shape,
+                                              const double *target, const double *skip,
+                                              norma_width_rule **out)
+{
+    norma_width_rule *rule = NULL;
+    norma_status status = norma_khatri_rao_check(shape);
+    if (residual == NORMA_RESIDUAL_NONE)
+        skip = NULL;
+    if (status == NORMA_OK)
+        status = check_weights("target", shape, target);
+    if (status == NORMA_OK && skip)
+        status = check_weights("skip", shape, skip);
+    NORMA_GOTO(status, status);
+    NORMA_GOTO(status, NORMA_CALLOC(rule, 1));
+    rule->shape = *shape;
+    rule->width = width;
+    rule->residual = residual;
+    NORMA_GOTO(status, init_rule(rule, target, skip));
     *out = rule;
     rule = NULL;
 done:
@@ -133,7 +235,7 @@ double norma_width_rule_bytes(norma_width width, const norma_khatri_rao_shape *s
 {
     double n = (double)norma_khatri_rao_n_rows(shape);
     double channels = (double)shape->n_channels_out;
-    return width == NORMA_WIDTH_MAX ? 8 * n : 16 * (n + channels);
+    return 8 * n + (width == NORMA_WIDTH_MAX ? 8 * n : 16 * (n + channels));
 }
 
 void norma_width_rule_restrict(const norma_width_rule *rule, const double *full, double *rows)
@@ -180,8 +282,14 @@ void norma_width_rule_rhs(const norma_width_rule *rule, double *rhs)
         memcpy(rhs, rule->target, (size_t)rule->n * sizeof *rhs);
         return;
     }
-    memset(rhs, 0, (size_t)rule->n_rows * sizeof *rhs);
-    rhs[rule->n_rows] = rule->closing;
+    memset(rhs, 0, (size_t)rule->n_system * sizeof *rhs);
+    if (rule->skip_inside) {
+        norma_width_rule_restrict(rule, rule->skip, rhs);
+        for (int64_t r = 0; r < rule->n_rows; r++)
+            rhs[r] = -rhs[r];
+    }
+    if (rule->closed)
+        rhs[rule->n_rows] = rule->closing;
 }
 
 /* Part of M's column within the a-th active channel: entries start .. start + count - 1 of its
@@ -227,7 +335,7 @@ void norma_width_rule_fill(const norma_width_rule *rule, const double *second, c
 
 void norma_width_rule_set_closing(norma_width_rule *rule, double sum_of_squares, int64_t n_features)
 {
-    if (rule->width == NORMA_WIDTH_MAX)
+    if (!rule->closed)
         return;
     double mean_square = rule->n_rows > 0 ? sum_of_squares / (double)rule->n_rows : 0;
     rule->closing = mean_square > 0 ? sqrt(mean_square / (double)n_features) : 1;
@@ -245,20 +353,41 @@ norma_status norma_width_rule_recover(const norma_width_rule *rule, const double
         if (rule->pivot[i] < 0)
             continue;
         int64_t I = i * rule->row_length + rule->pivot[i];
-        gamma2[i] = rule->target[I] / full[I];
-        if (full[I] == 0 || !isfinite(gamma2[i]))
+        double source = full[I] + (rule->skip_inside ? rule->skip[I] : 0);
+        gamma2[i] = rule->target[I] / source;
+        if (source == 0 || !isfinite(gamma2[i]))
             return NORMA_FAIL(NORMA_NUMERIC,
                               "min rule: the source gives output channel %lld a pivot of %g where "
                               "the target has %g: no scale gamma2 carries one into the other",
-                              (long long)i, full[I], rule->target[I] * rule->scale);
+                              (long long)i, source, rule->target[I] * rule->scale);
     }
     return NORMA_OK;
+}
+
+void norma_width_rule_error(const norma_width_rule *rule, const double *full, const double *gamma2,
+                            double *error)
+{
+    for (int64_t I = 0; I < rule->n; I++) {
+        double source = full[I] + (rule->skip_inside ? rule->skip[I] : 0);
+        error[I] = gamma2[I / rule->row_length] * source - rule->target[I];
+    }
+}
+
+double norma_width_rule_skip_norm(const norma_width_rule *rule, const double *gamma2)
+{
+    double squares = 0;
+    for (int64_t I = 0; rule->skip && I < rule->n; I++) {
+        double factor = rule->skip_inside ? gamma2[I / rule->row_length] : 1;
+        squares += factor * rule->skip[I] * factor * rule->skip[I];
+    }
+    return sqrt(squares);
 }
 
 void norma_width_rule_destroy(norma_width_rule **rule)
 {
     if (*rule) {
         NORMA_FREE((*rule)->target);
+        NORMA_FREE((*rule)->skip);
         NORMA_FREE((*rule)->ratio);
         NORMA_FREE((*rule)->pivot);
         NORMA_FREE((*rule)->active);

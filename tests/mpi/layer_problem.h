@@ -23,12 +23,13 @@ enum { n_shapes = sizeof shapes / sizeof shapes[0] };
 typedef struct fixture {
     norma_layer_problem problem;
     norma_tensor *w1, *w2;
-    double *target, *first, *second;
+    double *target, *skip, *first, *second; /* skip: NULL without a residual */
     int64_t n, n_minimum;
 } fixture;
 
 /* A layer with c1 = minimum + excess features (negative: fewer), at least 1. */
-static inline fixture fixture_create(int shape, norma_width width, int64_t excess)
+static inline fixture fixture_create_residual(int shape, norma_width width, norma_residual residual,
+                                              int64_t excess)
 {
     fixture f = {0};
     norma_khatri_rao_shape s =
@@ -40,8 +41,13 @@ static inline fixture fixture_create(int shape, norma_width width, int64_t exces
     f.target = fixture_alloc(f.n);
     fixture_fill(3, n_channels * norma_kernel_taps(s.kernel.target), bare);
     norma_kernel_embed(&s.kernel, n_channels, bare, f.target);
+    if (residual != NORMA_RESIDUAL_NONE) {
+        f.skip = fixture_alloc(f.n);
+        fixture_fill(4, n_channels * norma_kernel_taps(s.kernel.target), bare);
+        norma_kernel_embed(&s.kernel, n_channels, bare, f.skip);
+    }
     NORMA_FREE(bare);
-    f.n_minimum = norma_width_rule_minimum(width, &s, f.target);
+    f.n_minimum = norma_width_rule_minimum_residual(width, residual, &s, f.target, f.skip);
     int64_t c1 = f.n_minimum + excess > 1 ? f.n_minimum + excess : 1;
     f.first = fixture_alloc(c1 * norma_khatri_rao_width_first(&s));
     f.second = fixture_alloc(c1 * norma_khatri_rao_width_second(&s));
@@ -49,9 +55,20 @@ static inline fixture fixture_create(int shape, norma_width width, int64_t exces
     fixture_fill(2, c1 * norma_khatri_rao_width_second(&s), f.second);
     f.w1 = fixture_tensor(&s, NORMA_TENSOR_FIRST, c1, f.first);
     f.w2 = fixture_tensor(&s, NORMA_TENSOR_SECOND, c1, f.second);
-    f.problem = (norma_layer_problem){
-        .shape = s, .n_features = c1, .width = width, .target = f.target, .w1 = f.w1, .w2 = f.w2};
+    f.problem = (norma_layer_problem){.shape = s,
+                                      .n_features = c1,
+                                      .width = width,
+                                      .target = f.target,
+                                      .w1 = f.w1,
+                                      .w2 = f.w2,
+                                      .residual = residual,
+                                      .skip = f.skip};
     return f;
+}
+
+static inline fixture fixture_create(int shape, norma_width width, int64_t excess)
+{
+    return fixture_create_residual(shape, width, NORMA_RESIDUAL_NONE, excess);
 }
 
 static inline void fixture_destroy(fixture *f)
@@ -59,6 +76,7 @@ static inline void fixture_destroy(fixture *f)
     norma_tensor_destroy(&f->w1);
     norma_tensor_destroy(&f->w2);
     NORMA_FREE(f->target);
+    NORMA_FREE(f->skip);
     NORMA_FREE(f->first);
     NORMA_FREE(f->second);
 }

@@ -24,6 +24,27 @@ static void kr_column(const fixture *f, int64_t J, double *column)
                                f->first + J * norma_khatri_rao_width_first(s), I);
 }
 
+/* Outer skip, min rule: gamma2 multiplies the skip, and nothing closes the system. */
+static bool is_inside(const fixture *f)
+{
+    return f->problem.width == NORMA_WIDTH_MIN && f->problem.residual == NORMA_RESIDUAL_OUTER;
+}
+
+/* What diag(gamma2) KR gamma1 has to be, entry I; the target itself where gamma2 multiplies Ws. */
+static double wanted(const fixture *f, int64_t I)
+{
+    return f->target[I] - (f->skip && !is_inside(f) ? f->skip[I] : 0);
+}
+
+/* The entry of row i (of `length` entries) that is largest in magnitude. */
+static int64_t find_pivot(const fixture *f, int64_t i, int64_t length)
+{
+    int64_t pivot = i * length;
+    for (int64_t I = i * length; I < (i + 1) * length; I++)
+        pivot = fabs(wanted(f, I)) > fabs(wanted(f, pivot)) ? I : pivot;
+    return pivot;
+}
+
 /* The rows of M (min: pivots eliminated) of the leading n_used columns, [n_used][n_rows + 1], and,
  * closed, in the last row what closes it. Returns the number of rows of M. */
 static int64_t write_system(const fixture *f, int64_t n_used, double *matrix, double *rhs)
@@ -31,38 +52,39 @@ static int64_t write_system(const fixture *f, int64_t n_used, double *matrix, do
     int64_t c2 = f->problem.shape.n_channels_out;
     int64_t length = f->n / c2;
     bool min = f->problem.width == NORMA_WIDTH_MIN;
-    int64_t n_rows = min ? f->n_minimum - 1 : f->n;
-    int64_t stride = n_rows + (min ? 1 : 0);
+    bool closed = min && !is_inside(f);
+    int64_t n_rows = min ? f->n - c2 : f->n;
+    int64_t stride = n_rows + (closed ? 1 : 0);
     double *column = fixture_alloc(f->n);
     double squares = 0;
     for (int64_t J = 0; J < n_used; J++) {
         double *out = matrix + J * stride;
         kr_column(f, J, column);
         for (int64_t i = 0; i < c2; i++) {
-            const double *t = f->target + i * length;
-            int64_t pivot = 0;
-            for (int64_t s = 1; s < length; s++)
-                pivot = fabs(t[s]) > fabs(t[pivot]) ? s : pivot;
-            for (int64_t s = 0; s < length; s++) {
-                const double *kr = column + i * length;
+            int64_t pivot = find_pivot(f, i, length);
+            for (int64_t I = i * length; I < (i + 1) * length; I++) {
                 if (!min)
-                    *out++ = kr[s];
-                else if (s != pivot)
-                    *out++ = kr[s] - t[s] / t[pivot] * kr[pivot];
+                    *out++ = column[I];
+                else if (I != pivot)
+                    *out++ = column[I] - wanted(f, I) / wanted(f, pivot) * column[pivot];
             }
         }
         for (int64_t r = 0; r < n_rows; r++)
             squares += matrix[J * stride + r] * matrix[J * stride + r];
     }
     double closing = n_rows > 0 ? sqrt(squares / (double)(n_rows * n_used)) : 1;
-    for (int64_t J = 0; min && J < n_used; J++)
+    for (int64_t J = 0; closed && J < n_used; J++)
         matrix[J * stride + n_rows] = closing;
-    if (min)
-        memset(rhs, 0, (size_t)n_rows * sizeof *rhs);
-    else
-        memcpy(rhs, f->target, (size_t)f->n * sizeof *rhs);
-    if (min)
-        rhs[n_rows] = closing;
+    double *c = rhs;
+    for (int64_t I = 0; I < f->n; I++) {
+        int64_t pivot = find_pivot(f, I / length, length);
+        if (!min)
+            *c++ = wanted(f, I);
+        else if (I != pivot)
+            *c++ = is_inside(f) ? f->target[I] / f->target[pivot] * f->skip[pivot] - f->skip[I] : 0;
+    }
+    if (closed)
+        *c = closing;
     NORMA_FREE(column);
     return n_rows;
 }
@@ -115,12 +137,12 @@ static double reconstruct(const fixture *f, const double *gamma1, double *gamma2
             sum[I] += gamma1[J] * column[I];
     }
     for (int64_t i = 0; i < c2; i++) {
-        int64_t pivot = i * length;
+        int64_t pivot = find_pivot(f, i, length);
+        for (int64_t I = i * length; is_inside(f) && I < (i + 1) * length; I++)
+            sum[I] += f->skip[I];
+        gamma2[i] = f->problem.width == NORMA_WIDTH_MAX ? 1 : wanted(f, pivot) / sum[pivot];
         for (int64_t I = i * length; I < (i + 1) * length; I++)
-            pivot = fabs(f->target[I]) > fabs(f->target[pivot]) ? I : pivot;
-        gamma2[i] = f->problem.width == NORMA_WIDTH_MAX ? 1 : f->target[pivot] / sum[pivot];
-        for (int64_t I = i * length; I < (i + 1) * length; I++)
-            squares += (gamma2[i] * sum[I] - f->target[I]) * (gamma2[i] * sum[I] - f->target[I]);
+            squares += pow(gamma2[i] * sum[I] - wanted(f, I), 2);
     }
     NORMA_FREE(column);
     NORMA_FREE(sum);
@@ -145,7 +167,7 @@ static bool agrees(const fixture *f, const norma_layer_solution *s)
     double *x = fixture_alloc(c1);
     double *gamma2 = fixture_alloc(f->problem.shape.n_channels_out);
     int64_t n_rows = write_system(f, n_used, matrix, rhs);
-    bool closed = f->problem.width == NORMA_WIDTH_MIN;
+    bool closed = f->problem.width == NORMA_WIDTH_MIN && !is_inside(f);
     int64_t n_system = n_rows + (closed ? 1 : 0);
     double solved = pseudo_inverse(matrix, n_system, n_system, n_used, rhs, x);
     double of_m = n_rows > 0 ? pseudo_inverse(matrix, n_rows, n_system, n_used, NULL, NULL) : NAN;
@@ -197,9 +219,10 @@ static bool is_replicated(const norma_layer_solution *s, int64_t c2)
     return same;
 }
 
-static void check(norma_solver solver, int shape, norma_width width, int64_t excess)
+static void check(norma_solver solver, int shape, norma_width width, norma_residual residual,
+                  int64_t excess)
 {
-    fixture f = fixture_create(shape, width, excess);
+    fixture f = fixture_create_residual(shape, width, residual, excess);
     norma_solver_options options = {.solver = solver, .block_size = 8, .seed = 7};
     norma_layer_solution s;
     if (solver == NORMA_SOLVER_LU && f.problem.n_features < f.n_minimum) {
@@ -211,8 +234,9 @@ static void check(norma_solver solver, int shape, norma_width width, int64_t exc
     norma_test_ok_all(norma_layer_solve(norma_test_runtime->world, &f.problem, &options, &s));
     bool good = agrees(&f, &s);
     if (!good && norma_test_runtime->rank == 0)
-        fprintf(stderr, "in %s, shape %d, %s rule, excess %lld\n", norma_solver_name(s.solver),
-                shape, norma_width_name(width), (long long)excess);
+        fprintf(stderr, "in %s, shape %d, %s rule, residual %s, excess %lld\n",
+                norma_solver_name(s.solver), shape, norma_width_name(width),
+                norma_residual_name(residual), (long long)excess);
     norma_test_check_all(good);
     if (solver == NORMA_SOLVER_LU && s.n_rows >= 100) /* refinement has something to refine */
         norma_test_check_all(s.iterations >= 1);
@@ -239,12 +263,88 @@ static void test_all_solvers_all_shapes(void **state)
         for (int shape = 0; shape < n_shapes; shape++) {
             for (int width = 0; width < NORMA_N_WIDTHS; width++) {
                 int64_t n = n_equations(shape);
-                check(all_solvers[solver], shape, (norma_width)width, 0);
-                check(all_solvers[solver], shape, (norma_width)width, 1 + n / 5);
+                norma_residual none = NORMA_RESIDUAL_NONE;
+                check(all_solvers[solver], shape, (norma_width)width, none, 0);
+                check(all_solvers[solver], shape, (norma_width)width, none, 1 + n / 5);
                 if (n > 2)
-                    check(all_solvers[solver], shape, (norma_width)width, -(n / 3));
+                    check(all_solvers[solver], shape, (norma_width)width, none, -(n / 3));
             }
         }
+    }
+}
+
+/* Beside a skip connection, in front of gamma2 and behind it. */
+static void test_all_solvers_residual(void **state)
+{
+    (void)state;
+    static const int with_skip[] = {2, 3, 5}; /* rows of one entry: see below */
+    for (int solver = 0; solver < n_all_solvers; solver++) {
+        for (int k = 0; k < 3; k++) {
+            int64_t n = n_equations(with_skip[k]);
+            for (int pair = 0; pair < 2 * NORMA_N_WIDTHS; pair++) {
+                norma_width width = (norma_width)(pair / 2);
+                norma_residual residual = pair % 2 ? NORMA_RESIDUAL_OUTER : NORMA_RESIDUAL_INNER;
+                check(all_solvers[solver], with_skip[k], width, residual, 0);
+                check(all_solvers[solver], with_skip[k], width, residual, 1 + n / 5);
+                check(all_solvers[solver], with_skip[k], width, residual, -(n / 3));
+            }
+        }
+    }
+}
+
+/* A skip that is the target in one channel: that channel leaves the min rule's inner system. */
+static void test_skip_equal_to_target(void **state)
+{
+    (void)state;
+    for (int solver = 0; solver < n_all_solvers; solver++) {
+        fixture f = fixture_create_residual(3, NORMA_WIDTH_MIN, NORMA_RESIDUAL_INNER, 0);
+        int64_t length = f.n / f.problem.shape.n_channels_out;
+        norma_solver_options options = {.solver = all_solvers[solver], .block_size = 8};
+        norma_layer_solution s;
+        memcpy(f.skip + length, f.target + length, (size_t)length * sizeof *f.skip);
+        norma_test_ok_all(norma_layer_solve(norma_test_runtime->world, &f.problem, &options, &s));
+        norma_test_check_all(s.gamma2[1] == 0 && s.gamma2[0] != 0 && s.gamma2[2] != 0);
+        norma_test_check_all(s.n_minimum == f.n_minimum - (length - 1) &&
+                             s.n_rows == s.n_minimum - 1 && s.rmse <= s.floor);
+        norma_layer_solution_clear(&s);
+        fixture_destroy(&f);
+    }
+}
+
+/* Rows of a single entry leave an outer skip's min rule no equation. */
+static void test_no_equation(void **state)
+{
+    (void)state;
+    fixture f = fixture_create_residual(1, NORMA_WIDTH_MIN, NORMA_RESIDUAL_OUTER, 3);
+    norma_solver_options options = {.solver = NORMA_SOLVER_AUTO};
+    norma_layer_solution s;
+    norma_test_fails_all(norma_layer_solve(norma_test_runtime->world, &f.problem, &options, &s),
+                         NORMA_CONFIG, "width-rule max");
+    fixture_destroy(&f);
+}
+
+/* A target far smaller than its skip, and the other way round: nothing leaves the range. */
+static void test_unequal_sizes(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 4 * NORMA_N_WIDTHS; k++) {
+        norma_residual residual = k % 2 ? NORMA_RESIDUAL_OUTER : NORMA_RESIDUAL_INNER;
+        fixture f = fixture_create_residual(2, (norma_width)(k / 4), residual, 3);
+        norma_solver_options options = {.solver = NORMA_SOLVER_KRYLOV};
+        norma_layer_solution s;
+        for (int64_t I = 0; I < f.n; I++)
+            *(k % 4 < 2 ? &f.target[I] : &f.skip[I]) *= 0x1p-400;
+        if (k % 4 < 2 && !is_inside(&f)) /* no digit of the target survives Wt - Ws */
+            norma_test_fails_all(
+                norma_layer_solve(norma_test_runtime->world, &f.problem, &options, &s),
+                NORMA_NUMERIC, "rounding");
+        else {
+            norma_test_ok_all(
+                norma_layer_solve(norma_test_runtime->world, &f.problem, &options, &s));
+            norma_test_check_all(s.rmse <= s.floor && isfinite(s.floor));
+            norma_layer_solution_clear(&s);
+        }
+        fixture_destroy(&f);
     }
 }
 
@@ -265,8 +365,9 @@ static void test_any_block_size(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_all_solvers_all_shapes),
-    cmocka_unit_test(test_any_block_size),
+    cmocka_unit_test(test_all_solvers_all_shapes), cmocka_unit_test(test_all_solvers_residual),
+    cmocka_unit_test(test_skip_equal_to_target),   cmocka_unit_test(test_no_equation),
+    cmocka_unit_test(test_unequal_sizes),          cmocka_unit_test(test_any_block_size),
 };
 
 norma_test_main_mpi("mpi.solvers", tests)
