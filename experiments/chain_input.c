@@ -14,6 +14,7 @@ typedef enum source { DRAWN, ARRAY, IMAGES } source;
 /* One of the drawn kinds, an HDF5 file with /H0, or a data set. */
 static source source_of(const char *text)
 {
+    static const char *const names[] = {"fashion-mnist", "cifar-10", "cifar-100"};
     norma_chain_input_kind kind = NORMA_CHAIN_INPUT_GAUSSIAN;
     norma_status status = norma_chain_input_parse(text, &kind);
     const char *ending = strrchr(text, '.');
@@ -22,8 +23,10 @@ static source source_of(const char *text)
     norma_status_clear();
     if (ending && (strcmp(ending, ".h5") == 0 || strcmp(ending, ".hdf5") == 0))
         return ARRAY;
-    bool named = strcmp(text, "fashion-mnist") == 0;
-    return named || strchr(text, '.') || strchr(text, '/') ? IMAGES : DRAWN;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(text, names[i]) == 0)
+            return IMAGES;
+    return strchr(text, '.') || strchr(text, '/') ? IMAGES : DRAWN;
 }
 
 static source source_of_cell(const norma_chain_setup *setup, int64_t cell)
@@ -75,10 +78,14 @@ static norma_status read_images(const norma_runtime *runtime, norma_chain_setup 
     int64_t n = most_images(setup, n_pixels);
     NORMA_GOTO(status, norma_dataset_read(runtime->world, name, n, &dataset));
     status = NORMA_ALLOC(setup->h0, n_pixels * n);
+    const norma_images *images = norma_dataset_images_local(dataset);
+    double scale = norma_config_has(config, "input-scale")
+                       ? norma_config_get_real(config, 0, "input-scale")
+                   : images->pixels ? 1.0 / 255
+                                    : 1;
     if (status == NORMA_OK)
-        norma_images_load_columns(norma_dataset_images_local(dataset),
-                                  norma_config_get_real(config, 0, "input-scale"),
-                                  norma_config_get_real(config, 0, "input-offset"), setup->h0);
+        norma_images_load_columns(images, scale, norma_config_get_real(config, 0, "input-offset"),
+                                  setup->h0);
     status = norma_agree(runtime->world, status);
     setup->from_images = true;
     setup->h0_extents[0] = n_pixels;

@@ -29,8 +29,9 @@ static const char *const norms[] = {"none", "bn", "bn-centered", "ln", "rms", NU
 static const char *const orders[] = {"norm-act", "act-norm", NULL};
 static const char *const laws[] = {"exact", "pathwise", NULL};
 static const char *const precisions[] = {"double", "single", NULL};
-static const char *const inputs[] = {"gaussian",   "near-collinear", "near-basis",    "diagonal",
-                                     "degenerate", "rank-one",       "fashion-mnist", NULL};
+static const char *const inputs[] = {
+    "gaussian", "near-collinear", "near-basis", "diagonal",  "degenerate",
+    "rank-one", "fashion-mnist",  "cifar-10",   "cifar-100", NULL};
 static const char *const observables[] = {
     "all",
     "soft_rank",
@@ -183,14 +184,15 @@ static const norma_option other_options[] = {
      .placeholder = "KIND|NAME|FILE|FOLDER",
      .default_text = "gaussian",
      .choices = inputs,
-     .help = "The batch at layer 0: drawn, or an HDF5 file (.h5, .hdf5) with /H0 [d, N], or the "
-             "first images of a data set, one a column, which settle the width: fashion-mnist, a "
-             "file or a folder as reconstruct --dataset takes."},
+     .help =
+         "The batch at layer 0: drawn, or an HDF5 file (.h5, .hdf5) with /H0 [d, N], or the "
+         "first images of a data set, one a column, which settle the width: fashion-mnist, "
+         "cifar-10, cifar-100, a file, FILE.h5:PATH or a folder as reconstruct --dataset takes."},
     {.name = "input-scale",
      .type = NORMA_OPTION_REAL,
      .group = "Input",
-     .default_text = "0.00392156862745098",
-     .help = "Factor of the pixels of a data set, 1/255 unless given."},
+     .unset_text = "1/255 for pixels of a byte, otherwise 1",
+     .help = "Factor of the pixels of a data set."},
     {.name = "input-offset",
      .type = NORMA_OPTION_REAL,
      .group = "Input",

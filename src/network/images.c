@@ -44,6 +44,9 @@ void norma_images_load_columns(const norma_images *images, double scale, double 
 {
     int64_t size = norma_shape_size(images->shape);
     for (int64_t i = 0; i < size; i++)
-        for (int64_t j = 0; j < images->n_images; j++)
-            *out++ = scale * (double)images->pixels[j * size + i] + offset;
+        for (int64_t j = 0; j < images->n_images; j++) {
+            int64_t at = j * size + i;
+            double pixel = images->pixels ? (double)images->pixels[at] : images->values[at];
+            *out++ = scale * pixel + offset;
+        }
 }

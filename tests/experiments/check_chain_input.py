@@ -47,14 +47,19 @@ def test_values(base, images):
 def test_equal_to_h0(base, images):
     """The same samples from a file as /H0 give the same bits; a batch sweep reads prefixes."""
     with h5py.File(f"{base}/h0.h5", "w") as f:
-        f["H0"] = images[:5].reshape(5, -1).T * 0.00392156862745098
+        f["H0"] = images[:5].reshape(5, -1).T * (1 / 255)
+        f["images"] = images / 255
     common = ["--depth", 20, "--replicas", 3, "--observables", OBSERVABLES]
     done = run(common + ["--input", f"{base}/h0.h5"], f"{base}/a.h5")
     check(done.returncode == 0, f"/H0: {done.stderr}")
     done = run(common + ["--batch", "3,5", "--input", f"{base}/set/t10k-images-idx3-ubyte.gz"],
                f"{base}/b.h5", 3)
     check(done.returncode == 0, f"a file of images: {done.stderr}")
+    done = run(common + ["--batch", 5, "--input", f"{base}/h0.h5:/images"], f"{base}/c.h5", 2)
+    check(done.returncode == 0, f"images in HDF5: {done.stderr}")
     with h5py.File(f"{base}/a.h5") as a, h5py.File(f"{base}/b.h5") as b:
+        with h5py.File(f"{base}/c.h5") as c:
+            check(np.allclose(a["fro2"][()], c["fro2"][()], rtol=1e-9), "images in HDF5 are the same")
         check((a["fro2"][()] == b["fro2"][1]).all(), "images and /H0 give the same bits")
         check((b["fro2"][0] != b["fro2"][1]).any(), "another batch gives other values")
         x = a["regularity_alpha"][()]
