@@ -129,8 +129,27 @@ done:
     return status;
 }
 
+/* This machine, or what norma plan is told of another one. */
+static norma_status find_machine(const run_state *run, norma_plan_machine *machine)
+{
+    const norma_config *config = run->config;
+    NORMA_TRY(norma_plan_machine_measure(run->call->runtime, machine));
+    if (!run->call->plan)
+        return NORMA_OK;
+    if (norma_config_has(config, "ranks"))
+        machine->n_ranks = norma_config_get_integer(config, 0, "ranks");
+    machine->ranks_per_node = machine->n_ranks;
+    if (norma_config_has(config, "ranks-per-node"))
+        machine->ranks_per_node = norma_config_get_integer(config, 0, "ranks-per-node");
+    if (norma_config_has(config, "node-memory"))
+        machine->node_memory =
+            (int64_t)(norma_config_get_real(config, 0, "node-memory") * 1073741824.0);
+    return NORMA_OK;
+}
+
 static norma_status plan_or_run(run_state *run, bool plan)
 {
+    norma_plan_machine machine;
     const norma_runtime *runtime = run->call->runtime;
     norma_result_options options = {.force = norma_config_get_flag(run->config, "force"),
                                     .resume = norma_config_get_flag(run->config, "resume")};
@@ -147,8 +166,10 @@ static norma_status plan_or_run(run_state *run, bool plan)
     NORMA_TRY(settle_seed(run));
     NORMA_TRY(norma_chain_setup_read(runtime, run->config, &run->setup));
     NORMA_TRY(norma_agree(runtime->world, make_configuration(run)));
+    NORMA_TRY(find_machine(run, &machine));
+    NORMA_TRY(norma_chain_plan(runtime, &run->setup, &machine, plan));
     if (plan)
-        return norma_chain_plan(runtime, &run->setup);
+        return NORMA_OK;
     norma_checkpoint_options checkpoint = checkpoint_options(run);
     NORMA_TRY(norma_checkpoint_check(runtime->world, path, &checkpoint));
     options.bytes = norma_chain_output_bytes(&run->setup);

@@ -57,6 +57,15 @@ static int64_t result_size(const norma_chain_layout *layout)
            layout->n_values * layout->lanes * (int64_t)sizeof(norma_chain_average);
 }
 
+double norma_chain_block_bytes(const norma_chain_setup *setup, const norma_chain_cell *cell)
+{
+    norma_chain_layout layout;
+    norma_chain_layout_init(setup, cell, &layout);
+    double values = (double)(layout.n_values * layout.lanes);
+    return cell->needs.bytes + cell->needs.state_bytes + (double)head_size(&layout) +
+           (double)result_size(&layout) + values * (double)(sizeof(norma_ergodic) + sizeof(double));
+}
+
 static norma_status allocate(norma_chain_block *block)
 {
     const norma_chain_layout *layout = &block->layout;

@@ -44,6 +44,9 @@ typedef struct norma_chain_block norma_chain_block;
 void norma_chain_layout_init(const norma_chain_setup *setup, const norma_chain_cell *cell,
                              norma_chain_layout *layout);
 
+/* Bytes of a block of the cell, from what its chain needs. */
+double norma_chain_block_bytes(const norma_chain_setup *setup, const norma_chain_cell *cell);
+
 /* A block's workspace, for any block of the cell; caller owns. */
 NORMA_MUST_USE norma_status norma_chain_block_create(const norma_chain_setup *setup,
                                                      const norma_chain_cell *cell,

@@ -4,14 +4,58 @@
 #include "experiments/chain_output.h"
 #include "mpi/agree.h"
 #include "mpi/log.h"
-#include "mpi/plan.h"
 #include "mpi/progress.h"
+
+#include "src/base/text.h"
+#include "src/chain/lanes.h"
 
 #include <math.h>
 
 /* Seconds given to the first layers of a cell, and to all cells. */
 static const double cell_seconds = 0.2;
 static const double all_seconds = 20;
+
+/* Rows of a matrix that a product packs at a time. */
+static const double packed_rows = 384;
+
+/* The memory of a rank depends on the largest cell, not on the number of ranks. */
+typedef struct need {
+    const norma_chain_setup *setup;
+    const norma_chain_cell *cell;
+    double base; /* bytes of the process before it computes */
+} need;
+
+/* norma_plan_bytes_function */
+static int64_t peak_bytes(const void *context, int64_t n_ranks)
+{
+    const need *n = context;
+    bool small = n->cell->lanes > 1 || (n->cell->spec.width <= NORMA_LANES_MAX_SIZE &&
+                                        n->cell->spec.batch <= NORMA_LANES_MAX_SIZE);
+    double packing = small ? 0 : 8 * packed_rows * (double)n->cell->spec.batch;
+    double bytes = n->base + norma_chain_block_bytes(n->setup, n->cell) + packing;
+    (void)n_ranks;
+    return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
+}
+
+/* Refuses the first cell that does not fit; *peak is the largest one's. */
+static norma_status check_memory(const norma_chain_setup *setup, const norma_plan_machine *machine,
+                                 double base, double *peak)
+{
+    *peak = 0;
+    for (int64_t i = 0; i < setup->n_cells; i++) {
+        need n = {setup, &setup->cells[i], base};
+        norma_text where;
+        norma_text_init(&where);
+        norma_config_describe_cell(setup->config, i, &where);
+        norma_status status =
+            norma_plan_check_local(machine, setup->n_cells > 1 && where.data ? where.data : "run",
+                                   peak_bytes, &n, "fewer ranks a node leave more for each");
+        norma_text_clear(&where);
+        NORMA_TRY(status);
+        *peak = fmax(*peak, (double)peak_bytes(&n, machine->n_ranks));
+    }
+    return NORMA_OK;
+}
 
 /* Seconds of a layer of a block, from the first ones; 0 for a chain without layers. */
 static norma_status measure(const norma_chain_setup *setup, const norma_chain_cell *cell,
@@ -61,27 +105,33 @@ static norma_status print_cells(const norma_chain_setup *setup, double *total, d
     return NORMA_OK;
 }
 
-static norma_status plan_root(const norma_runtime *runtime, const norma_chain_setup *setup)
+static norma_status print_plan(const norma_chain_setup *setup, const norma_plan_machine *machine,
+                               double peak)
 {
-    char text[2][32];
+    char text[3][32];
     double total = 0;
     double longest = 0;
-    int64_t ranks = runtime->size;
-    if (norma_config_get_command(setup->config)->invocation &&
-        norma_config_has(setup->config, "ranks"))
-        ranks = norma_config_get_integer(setup->config, 0, "ranks");
+    int64_t ranks = machine->n_ranks;
     NORMA_TRY(print_cells(setup, &total, &longest));
     double busy = (double)(ranks < setup->n_tasks ? ranks : setup->n_tasks);
     norma_progress_format_seconds_local(fmax(total / busy, longest), text[0], sizeof text[0]);
     norma_log_result("# time about %s on %lld ranks, of which %.0f are busy (%.3g core seconds)",
                      text[0], (long long)ranks, busy, total);
-    norma_plan_format_bytes_local((double)norma_plan_peak_memory_local(), text[0], sizeof text[0]);
-    norma_plan_format_bytes_local((double)norma_chain_output_bytes(setup), text[1], sizeof text[1]);
-    norma_log_result("# memory a rank %s, file at most %s", text[0], text[1]);
+    norma_plan_format_bytes_local(peak, text[0], sizeof text[0]);
+    norma_plan_format_bytes_local((double)machine->node_memory, text[1], sizeof text[1]);
+    norma_plan_format_bytes_local((double)norma_chain_output_bytes(setup), text[2], sizeof text[2]);
+    norma_log_result("# memory a rank %s, node memory %s, file at most %s", text[0], text[1],
+                     text[2]);
     return NORMA_OK;
 }
 
-norma_status norma_chain_plan(const norma_runtime *runtime, const norma_chain_setup *setup)
+norma_status norma_chain_plan(const norma_runtime *runtime, const norma_chain_setup *setup,
+                              const norma_plan_machine *machine, bool print)
 {
-    return norma_agree(runtime->world, runtime->rank == 0 ? plan_root(runtime, setup) : NORMA_OK);
+    double peak = 0;
+    double base = (double)norma_plan_peak_memory(runtime);
+    norma_status status = check_memory(setup, machine, base, &peak);
+    if (status == NORMA_OK && print && runtime->rank == 0)
+        status = print_plan(setup, machine, peak);
+    return norma_agree(runtime->world, status);
 }

@@ -81,11 +81,10 @@ static norma_status drop_undefined(norma_chain_cell *cell)
     enum { N = sizeof doubtful / sizeof doubtful[0] };
     for (int k = 0; k <= N; k++) {
         norma_observable_request one = {.lyapunov = k == N};
-        norma_chain *chain = NULL;
+        norma_chain_needs needs;
         if (k < N)
             one.wanted = NORMA_OBSERVABLE_BIT(doubtful[k]);
-        norma_status status = norma_chain_create(&cell->spec, &cell->input, &one, 1, &chain);
-        norma_chain_destroy(&chain);
+        norma_status status = norma_chain_check(&cell->spec, &cell->input, &one, 1, &needs);
         if (status == NORMA_CONFIG) {
             norma_status_clear();
             cell->request.lyapunov = cell->request.lyapunov && k < N;
@@ -126,7 +125,6 @@ static norma_status make_cell(const norma_chain_setup *setup, int64_t i, bool al
     norma_chain_preset preset = NORMA_CHAIN_RANK20;
     int64_t width = 0;
     int64_t batch = 0;
-    norma_chain *chain = NULL;
     cell->number = i;
     cell->depth = norma_config_get_integer(config, i, "depth");
     cell->seed = norma_config_get_seed(config, i, "seed");
@@ -143,10 +141,9 @@ static norma_status make_cell(const norma_chain_setup *setup, int64_t i, bool al
                           (long long)setup->weights_extents[0]);
     NORMA_TRY(norma_chain_input_make(setup, cell));
     NORMA_TRY(make_request(setup, all, cell));
-    NORMA_TRY(
-        norma_chain_create(&cell->spec, &cell->input, &cell->request, setup->n_replicas, &chain));
-    cell->lanes = norma_chain_n_lanes(chain);
-    norma_chain_destroy(&chain);
+    NORMA_TRY(norma_chain_check(&cell->spec, &cell->input, &cell->request, setup->n_replicas,
+                                &cell->needs));
+    cell->lanes = cell->needs.lanes;
     double d = (double)cell->spec.width;
     double n = (double)cell->spec.batch;
     double columns = cell->spec.law == NORMA_CHAIN_LAW_EXACT ? n : d;

@@ -20,6 +20,7 @@ typedef struct norma_chain_cell {
     norma_chain_spec spec;
     norma_chain_input input;
     norma_observable_request request;
+    norma_chain_needs needs;
     int64_t lanes;    /* replicas of a block */
     int64_t n_blocks; /* tasks of this cell */
     int64_t first_task;
@@ -47,7 +48,7 @@ typedef struct norma_chain_setup {
 /* Refuses options that contradict each other. Local. */
 NORMA_MUST_USE norma_status norma_chain_check_options(const norma_config *config);
 
-/* Reads the files and makes all of the above; every cell's chain was made once, so that what it
+/* Reads the files and makes all of the above; every cell's chain was checked, so that what it
  * refuses is refused now. Collective; *setup is to be cleared whatever is returned. */
 NORMA_MUST_USE norma_status norma_chain_setup_read(const norma_runtime *runtime,
                                                    const norma_config *config,

@@ -9,99 +9,12 @@
 #include <math.h>
 #include <string.h>
 
-/* Bytes of a panel of W: it stays in the second-level cache until it is multiplied. */
-#define PANEL_BYTES ((int64_t)1 << 18)
-
-bool norma_chain_wants(const norma_chain *chain, norma_observable observable)
-{
-    return (chain->request.wanted & NORMA_OBSERVABLE_BIT(observable)) != 0;
-}
-
-static bool wants_frame(const norma_chain *chain)
-{
-    return chain->request.lyapunov || norma_chain_wants(chain, NORMA_OBSERVABLE_LOG_SIGMA_MIN);
-}
-
-static bool has_fixed_point(const norma_chain_spec *spec)
-{
-    return (spec->norm == NORMA_CHAIN_NORM_BN || spec->norm == NORMA_CHAIN_NORM_BN_CENTERED) &&
-           spec->order == NORMA_CHAIN_NORM_ACT && isinf(spec->residual) &&
-           spec->gain_exponent == 0 && spec->bn_eps == 0;
-}
-
-static norma_status check_request(const norma_chain *chain)
-{
-    const norma_chain_spec *spec = &chain->spec;
-    const norma_observable_request *request = &chain->request;
-    int64_t smaller = spec->width < spec->batch ? spec->width : spec->batch;
-    bool columns = spec->norm == NORMA_CHAIN_NORM_LN || spec->norm == NORMA_CHAIN_NORM_RMS;
-    bool none = spec->norm == NORMA_CHAIN_NORM_NONE;
-    if (request->n_tau < 0 || request->n_tau > NORMA_OBSERVABLE_MAX_TAU)
-        return NORMA_FAIL(NORMA_CONFIG, "soft_rank takes up to %d thresholds tau, not %d",
-                          NORMA_OBSERVABLE_MAX_TAU, request->n_tau);
-    if (norma_chain_wants(chain, NORMA_OBSERVABLE_SINGULAR_VALUE) &&
-        (request->n_singular < 1 || request->n_singular > smaller))
-        return NORMA_FAIL(NORMA_CONFIG, "singular_value: k must be 1 to %lld, not %d",
-                          (long long)smaller, request->n_singular);
-    if (spec->batch < 2 && (norma_chain_wants(chain, NORMA_OBSERVABLE_COSINE) ||
-                            norma_chain_wants(chain, NORMA_OBSERVABLE_GRAM_12)))
-        return NORMA_FAIL(NORMA_CONFIG, "cosine and gram_12 compare two samples; the batch is 1");
-    if (wants_frame(chain) && (!norma_chain_spec_is_linear(spec) || columns ||
-                               spec->batch > spec->width || spec->bn_eps > 0))
-        return NORMA_FAIL(NORMA_CONFIG,
-                          "log_sigma_min and Lyapunov exponents need a linear chain with norm bn, "
-                          "bn-centered or none, no bn-eps, and a batch of at most the width");
-    if (norma_chain_wants(chain, NORMA_OBSERVABLE_GRAM_DISTANCE) && !request->gram_reference &&
-        !has_fixed_point(spec) && !(none && norma_chain_spec_is_linear(spec)))
-        return NORMA_FAIL(NORMA_CONFIG,
-                          "gram_distance has no fixed point to compare with here (it needs bn or "
-                          "bn-centered before the activation, no residual, gain or eps)");
-    return NORMA_OK;
-}
-
-static bool use_kernels(const norma_chain *chain)
-{
-    const norma_chain_spec *spec = &chain->spec;
-    norma_distribution w = spec->weights;
-    return spec->law == NORMA_CHAIN_LAW_PATHWISE && spec->width <= NORMA_LANES_MAX_SIZE &&
-           spec->batch <= NORMA_LANES_MAX_SIZE && !wants_frame(chain) &&
-           (w == NORMA_DISTRIBUTION_NORMAL || w == NORMA_DISTRIBUTION_UNIFORM ||
-            w == NORMA_DISTRIBUTION_HE_NORMAL || w == NORMA_DISTRIBUTION_HE_UNIFORM ||
-            w == NORMA_DISTRIBUTION_XAVIER || w == NORMA_DISTRIBUTION_UNIFORM_POSITIVE);
-}
-
-/* The map H -> H' is homogeneous of degree 0 or 1, so a power of two can be kept aside. */
-static bool is_scale_free(const norma_chain_spec *spec)
-{
-    bool homogeneous = norma_nonlinearity_is_homogeneous(&spec->activation);
-    if (spec->norm == NORMA_CHAIN_NORM_NONE)
-        return homogeneous;
-    return spec->bn_eps == 0 && (homogeneous || spec->order == NORMA_CHAIN_NORM_ACT);
-}
-
-static void set_offsets(norma_chain *chain)
-{
-    int64_t at = 0;
-    for (int k = 0; k < NORMA_N_OBSERVABLES; k++) {
-        chain->offset[k] = at;
-        if (norma_chain_wants(chain, (norma_observable)k))
-            at += k == NORMA_OBSERVABLE_SOFT_RANK        ? chain->request.n_tau
-                  : k == NORMA_OBSERVABLE_SINGULAR_VALUE ? chain->request.n_singular
-                                                         : 1;
-    }
-    chain->offset[NORMA_N_OBSERVABLES] = at;
-}
-
 static norma_status alloc_product(norma_chain *chain)
 {
     const norma_chain_spec *spec = &chain->spec;
     const int64_t d = spec->width, n = spec->batch, lanes = chain->lanes;
     const bool exact = spec->law == NORMA_CHAIN_LAW_EXACT;
     const bool haar = spec->weights == NORMA_DISTRIBUTION_ORTHOGONAL;
-    int64_t rows = PANEL_BYTES / (d * lanes * (int64_t)sizeof(double)) / 4 * 4;
-    chain->panel_rows = rows < 8 ? 8 : rows;
-    if (chain->panel_rows > d)
-        chain->panel_rows = d;
     if (exact || !haar)
         NORMA_TRY(NORMA_CALLOC(chain->panel, exact ? d * n : chain->panel_rows * d * lanes));
     if (!exact && !haar)
@@ -110,7 +23,6 @@ static norma_status alloc_product(norma_chain *chain)
         NORMA_TRY(NORMA_CALLOC(chain->triangle, n * n));
     if (exact || haar)
         NORMA_TRY(NORMA_CALLOC(chain->columns, d * n));
-    chain->n_lapack = 128 * (d > n ? d : n) + 4160;
     if (exact || haar) {
         NORMA_TRY(NORMA_CALLOC(chain->tau, d));
         NORMA_TRY(NORMA_CALLOC(chain->lapack, chain->n_lapack));
@@ -134,7 +46,7 @@ static norma_status alloc_all(norma_chain *chain)
     NORMA_TRY(NORMA_CALLOC(chain->raw, longest * lanes));
     NORMA_TRY(NORMA_CALLOC(chain->factor, longest * lanes));
     NORMA_TRY(alloc_product(chain));
-    if (wants_frame(chain))
+    if (norma_chain_wants_frame(chain))
         NORMA_TRY(norma_chain_frame_create(d, n, spec->norm == NORMA_CHAIN_NORM_BN_CENTERED,
                                            &chain->frame));
     if (norma_chain_wants(chain, NORMA_OBSERVABLE_GRAM_DISTANCE))
@@ -155,7 +67,7 @@ static norma_status make_reference(norma_chain *chain)
                    (size_t)(n * n) * sizeof *chain->gram_reference);
         return NORMA_OK;
     }
-    chain->gram_from_input = !has_fixed_point(spec);
+    chain->gram_from_input = !norma_chain_has_fixed_point(spec);
     if (chain->gram_from_input)
         return NORMA_OK;
     double diagonal = 0, off = 0;
@@ -175,17 +87,7 @@ norma_status norma_chain_create(const norma_chain_spec *spec, const norma_chain_
     norma_status status = NORMA_OK;
     norma_chain *chain = NULL;
     NORMA_GOTO(status, NORMA_CALLOC(chain, 1));
-    chain->spec = *spec;
-    chain->input = *input;
-    chain->request = *request;
-    NORMA_GOTO(status, norma_chain_spec_finish(&chain->spec));
-    NORMA_GOTO(status, norma_chain_input_finish(&chain->input, spec->width, chain->spec.batch));
-    NORMA_GOTO(status, check_request(chain));
-    if (use_kernels(chain))
-        chain->kernels = n_replicas > 2 ? norma_lanes_get() : norma_lanes_get_solo();
-    chain->lanes = chain->kernels ? chain->kernels->lanes : 1;
-    chain->scale_free = is_scale_free(&chain->spec);
-    set_offsets(chain);
+    NORMA_GOTO(status, norma_chain_prepare(chain, spec, input, request, n_replicas));
     NORMA_GOTO(status, alloc_all(chain));
     NORMA_GOTO(status, make_reference(chain));
     *out = chain;

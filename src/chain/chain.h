@@ -30,6 +30,18 @@ NORMA_MUST_USE norma_status norma_chain_create(const norma_chain_spec *spec,
                                                const norma_observable_request *request,
                                                int64_t n_replicas, norma_chain **out);
 
+/* What a chain needs: replicas of a block, bytes of the chain and of its state. */
+typedef struct norma_chain_needs {
+    int lanes;
+    double bytes, state_bytes;
+} norma_chain_needs;
+
+/* The same checks and errors as norma_chain_create, nothing being allocated. */
+NORMA_MUST_USE norma_status norma_chain_check(const norma_chain_spec *spec,
+                                              const norma_chain_input *input,
+                                              const norma_observable_request *request,
+                                              int64_t n_replicas, norma_chain_needs *needs);
+
 /* Frees and nulls; NULL is allowed. */
 void norma_chain_destroy(norma_chain **chain);
 

@@ -52,6 +52,17 @@ struct norma_chain {
 /* Does the request hold the observable? */
 bool norma_chain_wants(const norma_chain *chain, norma_observable observable);
 
+/* Are Lyapunov exponents or log_sigma_min wanted? Is G*'s value known (bn before the activation)?
+ */
+bool norma_chain_wants_frame(const norma_chain *chain);
+bool norma_chain_has_fixed_point(const norma_chain_spec *spec);
+
+/* Everything of a zeroed chain that takes no memory; errors as norma_chain_create. */
+NORMA_MUST_USE norma_status norma_chain_prepare(norma_chain *chain, const norma_chain_spec *spec,
+                                                const norma_chain_input *input,
+                                                const norma_observable_request *request,
+                                                int64_t n_replicas);
+
 /* z = W h, or h + residual W h; the frame follows. NORMA_NUMERIC when R cannot be made. */
 NORMA_MUST_USE norma_status norma_chain_product(norma_chain *chain);
 
@@ -83,6 +94,12 @@ NORMA_MUST_USE norma_status norma_chain_measure_spectrum(norma_chain *chain,
 /* Makes and frees the workspace of the measurements. */
 NORMA_MUST_USE norma_status norma_chain_scratch_create(norma_chain *chain);
 void norma_chain_scratch_destroy(norma_chain *chain);
+
+/* The bytes it takes, of a prepared chain. */
+double norma_chain_scratch_bytes(const norma_chain *chain);
+
+/* What a prepared chain needs. */
+void norma_chain_needs_get(const norma_chain *chain, norma_chain_needs *needs);
 
 /* out[N][N] = G of one lane, true scale. */
 void norma_chain_gram(const norma_chain *chain, int lane, double *out);

@@ -38,6 +38,22 @@ norma_status norma_chain_scratch_create(norma_chain *chain)
     return NORMA_CALLOC(s->work_single, single ? s->n_work : 0);
 }
 
+double norma_chain_scratch_bytes(const norma_chain *chain)
+{
+    const norma_observable_set wanted = chain->request.wanted;
+    const double d = (double)chain->spec.width, n = (double)chain->spec.batch;
+    const double lanes = chain->lanes, small = fmin(d, n), longest = fmax(d, n);
+    double m = wanted & OF_SMALL_GRAM ? small : 0;
+    m = wanted & OF_SAMPLE_GRAM ? n : m;
+    double work = 70 * longest + 4 * small * lanes;
+    double numbers = d * n + m * m * lanes + 2 * small * lanes + 2 * small + work;
+    if (wanted & OF_SMALL_GRAM)
+        numbers += longest * small * lanes;
+    if (chain->request.rank_single && wanted & BIT(NUMERICAL_RANK))
+        numbers += 0.5 * (d * n + small + work);
+    return 8 * numbers;
+}
+
 void norma_chain_scratch_destroy(norma_chain *chain)
 {
     norma_chain_scratch *s = &chain->scratch;

@@ -102,6 +102,26 @@ def test_refusals(base):
     check(not os.path.exists(path), "nothing is left of what was refused")
 
 
+def test_memory(base):
+    """plan's memory is within 10% of the peak of the run, and what does not fit is refused."""
+    units = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+    for sizes in (["--width", 500], ["--width", 900, "--batch", 300], ["--width", 1400]):
+        arguments = ["chain", "--depth", 1, "--seed", 1] + sizes
+        planned = launch(["plan"] + arguments)
+        check(planned.returncode == 0, f"plan {sizes}: {planned.stderr}")
+        words = planned.stdout.split("memory a rank ")[1].replace(",", " ").split()
+        run_it = launch(arguments + ["--quiet", "--output", f"{base}/memory{sizes[1]}.h5"],
+                        peak=True)
+        ratio = float(words[0]) * units[words[1]] / run_it.peak
+        check(0.9 < ratio < 1.1, f"memory of {sizes}: planned {ratio:.3f} of the peak")
+    here = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") < 100 * 2**30
+    for command in (["plan", "chain"], ["chain", "--dry-run"], ["chain"])[:3 if here else 1]:
+        done = launch(command + ["--width", "46000", "--output", f"{base}/big.h5"] +
+                      (["--node-memory", 20] if command[0] == "plan" else []), 2)
+        check(done.returncode == 3 and "a rank" in done.stderr and done.stderr.count("error") == 1,
+              f"{command}: what does not fit is refused: {done.returncode} {done.stderr}")
+
+
 def main():
     images = np.random.default_rng(1).integers(0, 256, (9, 6, 5), dtype=np.uint8)
     with folder() as base:
@@ -110,6 +130,7 @@ def main():
         test_equal_to_h0(base, images)
         test_lyapunov(base)
         test_refusals(base)
+        test_memory(base)
     finish()
 
 

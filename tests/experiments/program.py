@@ -17,18 +17,26 @@ TRAINED = os.path.join(SOURCE, "experiments", "data", "fashion_cnn_w32.h5")
 failures = []
 
 
-def launch(arguments, ranks=1, timeout=120, environment=None):
-    """Runs `norma ARGUMENTS` and returns the finished process with .seconds added; fails on a hang."""
+def launch(arguments, ranks=1, timeout=120, environment=None, peak=False):
+    """Runs `norma ARGUMENTS` and returns the finished process with .seconds added, with `peak` also
+    its peak resident bytes; fails on a hang."""
     command = [NORMA] + [str(a) for a in arguments]
     if ranks > 1:
         command = MPIEXEC + ["-n", str(ranks)] + command
     env = dict(os.environ, **(environment or {}))
     started = time.monotonic()
+    if peak:
+        command = [sys.executable, "-c", "import resource, subprocess, sys\n"
+                   "code = subprocess.run(sys.argv[1:], check=False).returncode\n"
+                   "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)\n"
+                   "sys.exit(code)"] + command
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=env)
     except subprocess.TimeoutExpired:
         sys.exit(f"HANG after {timeout} s: {' '.join(command)}")
     done.seconds = time.monotonic() - started
+    if peak:
+        done.peak = 1024 * int(done.stdout.split()[-1])
     return done
 
 

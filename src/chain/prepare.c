@@ -1,0 +1,163 @@
+/* What a chain will be, before anything is allocated: checks, kernels, sizes, memory. */
+#include "src/chain/chain_state.h"
+
+#include <math.h>
+
+/* Bytes of a panel of W: it stays in the second-level cache until it is multiplied. */
+#define PANEL_BYTES ((int64_t)1 << 18)
+
+bool norma_chain_wants(const norma_chain *chain, norma_observable observable)
+{
+    return (chain->request.wanted & NORMA_OBSERVABLE_BIT(observable)) != 0;
+}
+
+bool norma_chain_wants_frame(const norma_chain *chain)
+{
+    return chain->request.lyapunov || norma_chain_wants(chain, NORMA_OBSERVABLE_LOG_SIGMA_MIN);
+}
+
+bool norma_chain_has_fixed_point(const norma_chain_spec *spec)
+{
+    return (spec->norm == NORMA_CHAIN_NORM_BN || spec->norm == NORMA_CHAIN_NORM_BN_CENTERED) &&
+           spec->order == NORMA_CHAIN_NORM_ACT && isinf(spec->residual) &&
+           spec->gain_exponent == 0 && spec->bn_eps == 0;
+}
+
+static norma_status check_request(const norma_chain *chain)
+{
+    const norma_chain_spec *spec = &chain->spec;
+    const norma_observable_request *request = &chain->request;
+    int64_t smaller = spec->width < spec->batch ? spec->width : spec->batch;
+    bool columns = spec->norm == NORMA_CHAIN_NORM_LN || spec->norm == NORMA_CHAIN_NORM_RMS;
+    bool none = spec->norm == NORMA_CHAIN_NORM_NONE;
+    if (request->n_tau < 0 || request->n_tau > NORMA_OBSERVABLE_MAX_TAU)
+        return NORMA_FAIL(NORMA_CONFIG, "soft_rank takes up to %d thresholds tau, not %d",
+                          NORMA_OBSERVABLE_MAX_TAU, request->n_tau);
+    if (norma_chain_wants(chain, NORMA_OBSERVABLE_SINGULAR_VALUE) &&
+        (request->n_singular < 1 || request->n_singular > smaller))
+        return NORMA_FAIL(NORMA_CONFIG, "singular_value: k must be 1 to %lld, not %d",
+                          (long long)smaller, request->n_singular);
+    if (spec->batch < 2 && (norma_chain_wants(chain, NORMA_OBSERVABLE_COSINE) ||
+                            norma_chain_wants(chain, NORMA_OBSERVABLE_GRAM_12)))
+        return NORMA_FAIL(NORMA_CONFIG, "cosine and gram_12 compare two samples; the batch is 1");
+    if (norma_chain_wants_frame(chain) && (!norma_chain_spec_is_linear(spec) || columns ||
+                                           spec->batch > spec->width || spec->bn_eps > 0))
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "log_sigma_min and Lyapunov exponents need a linear chain with norm bn, "
+                          "bn-centered or none, no bn-eps, and a batch of at most the width");
+    if (norma_chain_wants(chain, NORMA_OBSERVABLE_GRAM_DISTANCE) && !request->gram_reference &&
+        !norma_chain_has_fixed_point(spec) && !(none && norma_chain_spec_is_linear(spec)))
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "gram_distance has no fixed point to compare with here (it needs bn or "
+                          "bn-centered before the activation, no residual, gain or eps)");
+    return NORMA_OK;
+}
+
+static bool use_kernels(const norma_chain *chain)
+{
+    const norma_chain_spec *spec = &chain->spec;
+    norma_distribution w = spec->weights;
+    return spec->law == NORMA_CHAIN_LAW_PATHWISE && spec->width <= NORMA_LANES_MAX_SIZE &&
+           spec->batch <= NORMA_LANES_MAX_SIZE && !norma_chain_wants_frame(chain) &&
+           (w == NORMA_DISTRIBUTION_NORMAL || w == NORMA_DISTRIBUTION_UNIFORM ||
+            w == NORMA_DISTRIBUTION_HE_NORMAL || w == NORMA_DISTRIBUTION_HE_UNIFORM ||
+            w == NORMA_DISTRIBUTION_XAVIER || w == NORMA_DISTRIBUTION_UNIFORM_POSITIVE);
+}
+
+/* The map H -> H' is homogeneous of degree 0 or 1, so a power of two can be kept aside. */
+static bool is_scale_free(const norma_chain_spec *spec)
+{
+    bool homogeneous = norma_nonlinearity_is_homogeneous(&spec->activation);
+    if (spec->norm == NORMA_CHAIN_NORM_NONE)
+        return homogeneous;
+    return spec->bn_eps == 0 && (homogeneous || spec->order == NORMA_CHAIN_NORM_ACT);
+}
+
+static void set_offsets(norma_chain *chain)
+{
+    int64_t at = 0;
+    for (int k = 0; k < NORMA_N_OBSERVABLES; k++) {
+        chain->offset[k] = at;
+        if (norma_chain_wants(chain, (norma_observable)k))
+            at += k == NORMA_OBSERVABLE_SOFT_RANK        ? chain->request.n_tau
+                  : k == NORMA_OBSERVABLE_SINGULAR_VALUE ? chain->request.n_singular
+                                                         : 1;
+    }
+    chain->offset[NORMA_N_OBSERVABLES] = at;
+}
+
+static void set_panel(norma_chain *chain)
+{
+    const int64_t d = chain->spec.width;
+    int64_t rows = PANEL_BYTES / (d * chain->lanes * (int64_t)sizeof(double)) / 4 * 4;
+    chain->panel_rows = rows < 8 ? 8 : rows;
+    if (chain->panel_rows > d)
+        chain->panel_rows = d;
+}
+
+norma_status norma_chain_prepare(norma_chain *chain, const norma_chain_spec *spec,
+                                 const norma_chain_input *input,
+                                 const norma_observable_request *request, int64_t n_replicas)
+{
+    chain->spec = *spec;
+    chain->input = *input;
+    chain->request = *request;
+    NORMA_TRY(norma_chain_spec_finish(&chain->spec));
+    NORMA_TRY(norma_chain_input_finish(&chain->input, spec->width, chain->spec.batch));
+    NORMA_TRY(check_request(chain));
+    if (use_kernels(chain))
+        chain->kernels = n_replicas > 2 ? norma_lanes_get() : norma_lanes_get_solo();
+    chain->lanes = chain->kernels ? chain->kernels->lanes : 1;
+    chain->scale_free = is_scale_free(&chain->spec);
+    int64_t longest = chain->spec.width > chain->spec.batch ? chain->spec.width : chain->spec.batch;
+    chain->n_lapack = 128 * longest + 4160;
+    set_offsets(chain);
+    set_panel(chain);
+    return NORMA_OK;
+}
+
+/* Numbers of the product's workspace, as alloc_product in chain.c makes it. */
+static double product_numbers(const norma_chain *chain)
+{
+    const double d = (double)chain->spec.width, n = (double)chain->spec.batch;
+    const double panel = (double)(chain->panel_rows * chain->lanes) * d;
+    const bool exact = chain->spec.law == NORMA_CHAIN_LAW_EXACT;
+    const bool haar = chain->spec.weights == NORMA_DISTRIBUTION_ORTHOGONAL;
+    double numbers = exact ? d * n + n * n : haar ? 0 : panel + (chain->lanes > 1 ? 1 : panel);
+    if (exact || haar)
+        numbers += d * n + d + (double)chain->n_lapack;
+    if (haar)
+        numbers += d * (exact ? n : d) + d;
+    return numbers;
+}
+
+void norma_chain_needs_get(const norma_chain *chain, norma_chain_needs *needs)
+{
+    const double d = (double)chain->spec.width, n = (double)chain->spec.batch;
+    const double lanes = chain->lanes, longest = fmax(d, n);
+    const bool centered = chain->spec.norm == NORMA_CHAIN_NORM_BN_CENTERED;
+    double state = d * n * lanes;
+    double numbers = 2 * d * n * lanes + 4 * longest * lanes + product_numbers(chain);
+    if (norma_chain_wants(chain, NORMA_OBSERVABLE_GRAM_DISTANCE)) {
+        numbers += lanes * n * n;
+        state += norma_chain_has_fixed_point(&chain->spec) ? 0 : lanes * n * n;
+    }
+    if (norma_chain_wants_frame(chain)) {
+        double k = centered ? n - 1 : n;
+        numbers += 2 * d * k + 2 * k * k + 67 * k + d;
+        state += d * k + k * k + k;
+    }
+    needs->lanes = chain->lanes;
+    needs->bytes = 8 * numbers + norma_chain_scratch_bytes(chain);
+    needs->state_bytes = 8 * state;
+}
+
+norma_status norma_chain_check(const norma_chain_spec *spec, const norma_chain_input *input,
+                               const norma_observable_request *request, int64_t n_replicas,
+                               norma_chain_needs *needs)
+{
+    norma_chain chain = {0};
+    NORMA_TRY(norma_chain_prepare(&chain, spec, input, request, n_replicas));
+    norma_chain_needs_get(&chain, needs);
+    return NORMA_OK;
+}
