@@ -63,8 +63,9 @@ static void expect_krylov(const norma_layer_problem *problem, int n_ranks, norma
     c->grid = (norma_grid_shape){1, n_ranks};
     c->iterations = expected_iterations(c->n_used, c->n_system);
     c->flops = 2 * norma_khatri_rao_flops(&problem->shape, c->n_used) * (double)c->iterations;
-    /* Vectors of the process and the passes; twice the process, whose second one measures M. */
-    c->bytes += 8 * (7 * share + 5 * (double)c->n_system + 4 * (double)c->max_iterations);
+    /* Vectors of the conjugate gradients, the passes and their process, and of another one that
+     * measures M. */
+    c->bytes += 8 * (10 * share + 10 * (double)c->n_system + 5 * (double)c->max_iterations);
 }
 
 static void expect_lu(const norma_layer_problem *problem, const norma_solver_options *options,
@@ -88,12 +89,13 @@ static norma_status expect(const norma_layer_problem *problem, const norma_solve
     double n = (double)norma_khatri_rao_n_rows(&problem->shape);
     bool leading = solver == NORMA_SOLVER_LU && problem->n_features > c->n_system;
     c->solver = solver;
+    c->mode = (norma_product_mode){.single = solver == NORMA_SOLVER_KRYLOV};
     c->n_used = leading ? c->n_system : problem->n_features;
     c->max_iterations = options->max_iterations > 0 ? options->max_iterations
                                                     : default_limit(c->n_used, c->n_system);
     /* Rule, operator, gamma1, right-hand side, and what Lanczos and the judgement work with. */
     c->bytes = norma_width_rule_bytes(problem->width, &problem->shape) +
-               norma_product_bytes_local(&problem->shape, c->n_used, n_ranks) +
+               norma_product_bytes_local(&problem->shape, c->n_used, n_ranks, &c->mode) +
                8 * ((double)problem->n_features + (double)c->n_used + 10 * n);
     if (solver == NORMA_SOLVER_KRYLOV)
         expect_krylov(problem, n_ranks, c);

@@ -6,6 +6,7 @@
  */
 #include "mpi/grid.h"
 #include "mpi/layer_solve.h"
+#include "mpi/product.h"
 
 typedef struct norma_layer_choice {
     norma_solver solver; /* never AUTO */
@@ -18,8 +19,9 @@ typedef struct norma_layer_choice {
     int64_t max_iterations;
     int64_t iterations; /* expected */
     norma_grid_shape grid;
-    double bytes; /* allocated by the solve on the rank that holds most */
-    double flops; /* expected, over all ranks */
+    norma_product_mode mode; /* of the weights */
+    double bytes;            /* allocated by the solve on the rank that holds most */
+    double flops;            /* expected, over all ranks */
 } norma_layer_choice;
 
 /* Local and pure; problem->w1, w2 are not used and target may be NULL (every output channel

@@ -281,8 +281,9 @@ norma_status norma_layer_solve(MPI_Comm comm, const norma_layer_problem *problem
     announce(&w, options);
     double start = norma_progress_clock_local();
     NORMA_GOTO(status, norma_layer_select(comm, problem, w.choice.n_used, &w.selection));
-    NORMA_GOTO(status, norma_product_create(comm, w.rule, w.selection.problem.w1,
-                                            w.selection.problem.w2, w.choice.n_used, &w.product));
+    NORMA_GOTO(status,
+               norma_product_create(comm, w.rule, w.selection.problem.w1, w.selection.problem.w2,
+                                    w.choice.n_used, &w.choice.mode, &w.product));
     s.seconds_assembly = norma_progress_clock_local() - start;
     fill_system(&w, options);
     NORMA_GOTO(status, solvers[w.choice.solver](&w.system, s.gamma1, &s));

@@ -18,115 +18,183 @@
 /* Behind the n sums over features of an all-reduce: the sum of x and that of its squares. */
 enum { SUM, SQUARES, N_EXTRA };
 
+/* What the weights of this rank are, found in one look at each of them. */
+typedef struct survey {
+    int64_t bad_first, bad_second;        /* first number that is no weight; INT64_MAX: none */
+    int64_t n_zero, first_zero;           /* features without weights; INT64_MAX: none */
+    double largest_first, largest_second; /* |weight| */
+    double *squares;                      /* [share]: of the columns of M; NULL with the max rule */
+} survey;
+
 struct norma_product {
     MPI_Comm comm;
     norma_width_rule *rule;
+    const norma_tensor *w1, *w2;
     int64_t n_features, first, n_share;
-    norma_khatri_rao *kr;
-    double *full;   /* [n + N_EXTRA]: what goes into KR', and what comes out of KR */
-    int *counts;    /* [ranks]: shares, for gathering */
-    int *positions; /* [ranks] */
-    int64_t n_zero, first_zero;
+    norma_khatri_rao *kr;     /* double precision */
+    norma_khatri_rao *single; /* NULL: none */
+    norma_khatri_rao *used;   /* one of them */
+    double *full;             /* [n + N_EXTRA]: what goes into KR', and what comes out of KR */
+    int *counts;              /* [ranks]: shares, for gathering */
+    int *positions;           /* [ranks] */
+    survey found;
 };
 
-/* Weights of one layer for this rank's features; screened. */
-static norma_status fill_weights(const norma_tensor *tensor, const char *name, int64_t first,
-                                 int64_t count, int64_t width, double *out)
+/* norma_khatri_rao_source.fill of this rank's features. */
+static void draw(const void *context, int64_t start, int64_t count, double *first, double *second)
 {
-    int64_t n_chunks = norma_index_ceil_divide(count, CHUNK);
-#pragma omp parallel for schedule(dynamic)
-    for (int64_t c = 0; c < n_chunks; c++) {
-        int64_t n = count - c * CHUNK < CHUNK ? count - c * CHUNK : CHUNK;
-        norma_tensor_fill(tensor, first + c * CHUNK, n, out + c * CHUNK * width);
+    const norma_product *product = context;
+    norma_tensor_fill(product->w1, product->first + start, count, first);
+    norma_tensor_fill(product->w2, product->first + start, count, second);
+}
+
+static norma_status bad_weight(const norma_product *product, const char *name, int64_t e,
+                               int64_t width, double value)
+{
+    return NORMA_FAIL(
+        NORMA_CONFIG, "source weight %s of feature %lld, number %lld of its %lld, is %g: %s", name,
+        (long long)(product->first + e / width), (long long)(e % width), (long long)width, value,
+        isfinite(value) ? "too large for double precision" : "a finite value is expected");
+}
+
+/* *largest of |x|, and the index of the first number that is no weight, INT64_MAX: none. */
+static int64_t screen(const double *x, int64_t n, double *largest)
+{
+    *largest = 0;
+    for (int64_t e = 0; e < n; e++) {
+        double size = fabs(x[e]);
+        if (!(size <= LARGEST_WEIGHT))
+            return e;
+        *largest = size > *largest ? size : *largest;
     }
-    for (int64_t e = 0; e < count * width; e++)
-        if (!(fabs(out[e]) <= LARGEST_WEIGHT))
-            return NORMA_FAIL(
-                NORMA_CONFIG,
-                "source weight %s of feature %lld, number %lld of its %lld, is %g: %s", name,
-                (long long)(first + e / width), (long long)(e % width), (long long)width, out[e],
-                isfinite(out[e]) ? "too large for double precision" : "a finite value is expected");
-    return NORMA_OK;
+    return INT64_MAX;
 }
 
-static bool all_zero(const double *row, int64_t width)
-{
-    for (int64_t e = 0; e < width; e++)
-        if (row[e] != 0)
-            return false;
-    return true;
-}
-
-static void find_zero_features(norma_product *product)
-{
-    int64_t n_first = norma_khatri_rao_width_first(&product->rule->shape);
-    int64_t n_second = norma_khatri_rao_width_second(&product->rule->shape);
-    const double *first = norma_khatri_rao_first(product->kr);
-    const double *second = norma_khatri_rao_second(product->kr);
-    int64_t earliest = INT64_MAX;
-    for (int64_t t = 0; t < product->n_share; t++) {
-        if (all_zero(first + t * n_first, n_first) || all_zero(second + t * n_second, n_second)) {
-            product->n_zero++;
-            if (earliest == INT64_MAX)
-                earliest = product->first + t;
-        }
-    }
-    MPI_Allreduce(MPI_IN_PLACE, &product->n_zero, 1, MPI_INT64_T, MPI_SUM, product->comm);
-    MPI_Allreduce(&earliest, &product->first_zero, 1, MPI_INT64_T, MPI_MIN, product->comm);
-    if (product->first_zero == INT64_MAX)
-        product->first_zero = -1;
-}
-
-/* squares[share] = sums of squares of this rank's columns of M. */
-static void measure_columns(const norma_product *product, double *columns, double *squares)
+/* One feature; `column` [n_rows] is room. */
+static void look_at(const norma_product *product, int64_t t, const double *first,
+                    const double *second, double *column, survey *s)
 {
     const norma_width_rule *rule = product->rule;
     int64_t n_first = norma_khatri_rao_width_first(&rule->shape);
     int64_t n_second = norma_khatri_rao_width_second(&rule->shape);
-    const double *first = norma_khatri_rao_first(product->kr);
-    const double *second = norma_khatri_rao_second(product->kr);
-#pragma omp parallel for schedule(static)
-    for (int64_t t = 0; t < product->n_share; t++) {
-        double *column = columns + rule->n_rows * omp_get_thread_num();
-        double sum = 0;
-        norma_width_rule_fill(rule, second + t * n_second, first + t * n_first, 0, rule->n_rows,
-                              column);
-        for (int64_t r = 0; r < rule->n_rows; r++)
-            sum += column[r] * column[r];
-        squares[t] = sum;
+    double largest_first = 0;
+    double largest_second = 0;
+    int64_t bad_first = screen(first, n_first, &largest_first);
+    int64_t bad_second = screen(second, n_second, &largest_second);
+    if (bad_first < n_first && s->bad_first == INT64_MAX)
+        s->bad_first = t * n_first + bad_first;
+    if (bad_second < n_second && s->bad_second == INT64_MAX)
+        s->bad_second = t * n_second + bad_second;
+    if (bad_first < n_first || bad_second < n_second)
+        return;
+    s->largest_first = fmax(s->largest_first, largest_first);
+    s->largest_second = fmax(s->largest_second, largest_second);
+    if (largest_first == 0 || largest_second == 0) {
+        s->n_zero++;
+        s->first_zero = s->first_zero < t ? s->first_zero : t;
     }
+    if (!s->squares)
+        return;
+    double sum = 0;
+    norma_width_rule_fill(rule, second, first, 0, rule->n_rows, column);
+    for (int64_t r = 0; r < rule->n_rows; r++)
+        sum += column[r] * column[r];
+    s->squares[t] = sum;
+}
+
+static void merge(const survey *from, survey *to)
+{
+    to->bad_first = from->bad_first < to->bad_first ? from->bad_first : to->bad_first;
+    to->bad_second = from->bad_second < to->bad_second ? from->bad_second : to->bad_second;
+    to->n_zero += from->n_zero;
+    to->first_zero = from->first_zero < to->first_zero ? from->first_zero : to->first_zero;
+    to->largest_first = fmax(to->largest_first, from->largest_first);
+    to->largest_second = fmax(to->largest_second, from->largest_second);
+}
+
+/* `room` is [threads][CHUNK * (n_first + n_second) + n_rows]. */
+static void look_at_all(norma_product *product, double *room, int64_t length)
+{
+    const norma_khatri_rao_shape *shape = &product->rule->shape;
+    int64_t n_first = norma_khatri_rao_width_first(shape);
+    int64_t n_second = norma_khatri_rao_width_second(shape);
+    int64_t n_chunks = norma_index_ceil_divide(product->n_share, CHUNK);
+    survey *found = &product->found;
+#pragma omp parallel
+    {
+        double *first = room + length * omp_get_thread_num();
+        double *second = first + CHUNK * n_first;
+        survey own = *found; /* nothing yet, and where the squares go */
+#pragma omp for schedule(dynamic)
+        for (int64_t c = 0; c < n_chunks; c++) {
+            int64_t left = product->n_share - c * CHUNK;
+            int64_t count = left < CHUNK ? left : CHUNK;
+            norma_khatri_rao_read(product->kr, c * CHUNK, count, first, second);
+            for (int64_t t = 0; t < count; t++)
+                look_at(product, c * CHUNK + t, first + t * n_first, second + t * n_second,
+                        second + CHUNK * n_second, &own);
+        }
+#pragma omp critical
+        merge(&own, found);
+    }
+}
+
+/* Looks at all weights of this rank. */
+static norma_status look_local(norma_product *product)
+{
+    const norma_width_rule *rule = product->rule;
+    int64_t n_first = norma_khatri_rao_width_first(&rule->shape);
+    int64_t n_second = norma_khatri_rao_width_second(&rule->shape);
+    int64_t length = CHUNK * (n_first + n_second) + rule->n_rows;
+    double *room = NULL;
+    survey *found = &product->found;
+    if (rule->closed)
+        NORMA_TRY(NORMA_ALLOC(found->squares, product->n_share));
+    NORMA_TRY(NORMA_ALLOC(room, length * omp_get_max_threads()));
+    found->bad_first = found->bad_second = found->first_zero = INT64_MAX;
+    look_at_all(product, room, length);
+    if (found->bad_first < INT64_MAX || found->bad_second < INT64_MAX) {
+        bool is_first = found->bad_first < INT64_MAX;
+        int64_t e = is_first ? found->bad_first : found->bad_second;
+        int64_t width = is_first ? n_first : n_second;
+        norma_khatri_rao_read(product->kr, e / width, 1, room, room + n_first);
+        double value = room[is_first ? e % width : n_first + e % width];
+        NORMA_FREE(room);
+        return bad_weight(product, is_first ? "W1" : "W2", e, width, value);
+    }
+    NORMA_FREE(room);
+    if (found->first_zero < INT64_MAX)
+        found->first_zero += product->first;
+    return NORMA_OK;
 }
 
 /* The closing row: columns are measured one by one and added in the order of features, so that it
  * has the same bits on any number of ranks. */
 static norma_status close_rule(norma_product *product)
 {
-    norma_width_rule *rule = product->rule;
-    double *columns = NULL;
-    double *squares = NULL;
     double *all = NULL;
     double sum = 0;
-    norma_status status = NORMA_ALLOC(columns, rule->n_rows * omp_get_max_threads());
-    if (status == NORMA_OK)
-        status = NORMA_ALLOC(squares, product->n_share);
-    if (status == NORMA_OK)
-        status = NORMA_ALLOC(all, product->n_features);
-    NORMA_GOTO(status, norma_agree(product->comm, status));
-    measure_columns(product, columns, squares);
-    norma_product_gather(product, squares, all);
-    for (int64_t J = 0; J < product->n_features; J++)
-        sum += all[J];
-    norma_width_rule_set_closing(rule, sum, product->n_features);
-done:
-    NORMA_FREE(columns);
-    NORMA_FREE(squares);
+    norma_status status = norma_agree(product->comm, NORMA_ALLOC(all, product->n_features));
+    if (status == NORMA_OK) {
+        norma_product_gather(product, product->found.squares, all);
+        for (int64_t J = 0; J < product->n_features; J++)
+            sum += all[J];
+        norma_width_rule_set_closing(product->rule, sum, product->n_features);
+    }
     NORMA_FREE(all);
     return status;
 }
 
+/* A power of two near the largest weight. */
+static double unit_of(double largest)
+{
+    int exponent = 0;
+    (void)frexp(largest, &exponent);
+    return largest > 0 ? ldexp(1, exponent) : 1;
+}
+
 /* Sizes, room and weights of this rank. */
-static norma_status prepare_local(norma_product *product, const norma_tensor *w1,
-                                  const norma_tensor *w2)
+static norma_status prepare_local(norma_product *product, const norma_product_mode *mode)
 {
     const norma_khatri_rao_shape *shape = &product->rule->shape;
     int size = 0;
@@ -146,29 +214,50 @@ static norma_status prepare_local(norma_product *product, const norma_tensor *w1
     }
     product->n_share = product->counts[rank];
     product->first = product->positions[rank];
-    NORMA_TRY(norma_khatri_rao_create(shape, product->n_share, &product->kr));
-    NORMA_TRY(fill_weights(w1, "W1", product->first, product->n_share,
-                           norma_khatri_rao_width_first(shape),
-                           norma_khatri_rao_first(product->kr)));
-    return fill_weights(w2, "W2", product->first, product->n_share,
-                        norma_khatri_rao_width_second(shape), norma_khatri_rao_second(product->kr));
+    const norma_khatri_rao_source source = {draw, product};
+    const norma_khatri_rao_mode exact = {.regenerated = mode->regenerated};
+    NORMA_TRY(norma_khatri_rao_create(shape, product->n_share, &source, &exact, &product->kr));
+    product->used = product->kr;
+    NORMA_TRY(look_local(product));
+    if (!mode->single)
+        return NORMA_OK;
+    const norma_khatri_rao_source copied = {norma_khatri_rao_read, product->kr};
+    const norma_khatri_rao_mode rounded = {.single = true,
+                                           .regenerated = mode->regenerated,
+                                           .unit_first = unit_of(product->found.largest_first),
+                                           .unit_second = unit_of(product->found.largest_second)};
+    return norma_khatri_rao_create(shape, product->n_share, &copied, &rounded, &product->single);
+}
+
+static void agree_on_zero_features(norma_product *product)
+{
+    survey *found = &product->found;
+    MPI_Allreduce(MPI_IN_PLACE, &found->n_zero, 1, MPI_INT64_T, MPI_SUM, product->comm);
+    MPI_Allreduce(MPI_IN_PLACE, &found->first_zero, 1, MPI_INT64_T, MPI_MIN, product->comm);
+    if (found->first_zero == INT64_MAX)
+        found->first_zero = -1;
 }
 
 norma_status norma_product_create(MPI_Comm comm, norma_width_rule *rule, const norma_tensor *w1,
-                                  const norma_tensor *w2, int64_t n_features, norma_product **out)
+                                  const norma_tensor *w2, int64_t n_features,
+                                  const norma_product_mode *mode, norma_product **out)
 {
+    const norma_product_mode plain = {0};
     norma_product *product = NULL;
     norma_status status = NORMA_CALLOC(product, 1);
     if (status == NORMA_OK) {
         product->comm = comm;
         product->rule = rule;
+        product->w1 = w1;
+        product->w2 = w2;
         product->n_features = n_features;
-        status = prepare_local(product, w1, w2);
+        status = prepare_local(product, mode ? mode : &plain);
     }
     NORMA_GOTO(status, norma_agree(comm, status));
-    find_zero_features(product);
+    agree_on_zero_features(product);
     if (rule->closed)
         NORMA_GOTO(status, close_rule(product));
+    NORMA_FREE(product->found.squares);
     *out = product;
     product = NULL;
 done:
@@ -177,12 +266,23 @@ done:
 }
 
 double norma_product_bytes_local(const norma_khatri_rao_shape *shape, int64_t n_features,
-                                 int n_ranks)
+                                 int n_ranks, const norma_product_mode *mode)
 {
     int64_t first = 0;
     int64_t share = norma_index_share(n_features, n_ranks, 0, &first);
     double n = (double)norma_khatri_rao_n_rows(shape);
-    return norma_khatri_rao_bytes(shape, share) + 8 * (n + N_EXTRA + (double)n_ranks);
+    norma_khatri_rao_mode of_kr = {.regenerated = mode && mode->regenerated};
+    double bytes = norma_khatri_rao_bytes(shape, share, &of_kr);
+    of_kr.single = true;
+    if (mode && mode->single)
+        bytes += norma_khatri_rao_bytes(shape, share, &of_kr);
+    return bytes + 8 * (n + N_EXTRA + (double)n_ranks);
+}
+
+bool norma_product_set_single_local(norma_product *product, bool single)
+{
+    product->used = single && product->single ? product->single : product->kr;
+    return product->used == product->single;
 }
 
 int64_t norma_product_n_rows_local(const norma_product *product, norma_product_form form)
@@ -202,6 +302,11 @@ int64_t norma_product_n_features_local(const norma_product *product)
     return product->n_features;
 }
 
+MPI_Comm norma_product_comm_local(const norma_product *product)
+{
+    return product->comm;
+}
+
 int64_t norma_product_share_local(const norma_product *product, int64_t *first)
 {
     *first = product->first;
@@ -210,8 +315,8 @@ int64_t norma_product_share_local(const norma_product *product, int64_t *first)
 
 int64_t norma_product_zero_features_local(const norma_product *product, int64_t *first)
 {
-    *first = product->first_zero;
-    return product->n_zero;
+    *first = product->found.first_zero;
+    return product->found.n_zero;
 }
 
 double norma_product_flops_local(const norma_product *product)
@@ -259,7 +364,7 @@ static void collect_rows(norma_product *product, norma_product_form form, const 
 void norma_product_apply(norma_product *product, norma_product_form form, const double *x,
                          double *y)
 {
-    norma_khatri_rao_apply(product->kr, x, product->full);
+    norma_khatri_rao_apply(product->used, x, product->full);
     collect_rows(product, form, x, y);
 }
 
@@ -267,7 +372,7 @@ void norma_product_apply_transpose_local(norma_product *product, norma_product_f
                                          const double *y, double *x)
 {
     double shift = spread_rows(product, form, y);
-    norma_khatri_rao_apply_transpose(product->kr, product->full, x);
+    norma_khatri_rao_apply_transpose(product->used, product->full, x);
     for (int64_t t = 0; t < product->n_share; t++)
         x[t] += shift;
 }
@@ -276,7 +381,7 @@ double norma_product_apply_both(norma_product *product, norma_product_form form,
                                 double keep, double *x, double *y)
 {
     double shift = spread_rows(product, form, u);
-    norma_khatri_rao_apply_both(product->kr, product->full, shift, keep, x, product->full);
+    norma_khatri_rao_apply_both(product->used, product->full, shift, keep, x, product->full);
     collect_rows(product, form, x, y);
     return product->full[product->rule->n + SQUARES];
 }
@@ -290,7 +395,9 @@ void norma_product_gather(const norma_product *product, const double *x, double 
 void norma_product_destroy_local(norma_product **product)
 {
     if (*product) {
+        norma_khatri_rao_destroy(&(*product)->single);
         norma_khatri_rao_destroy(&(*product)->kr);
+        NORMA_FREE((*product)->found.squares);
         NORMA_FREE((*product)->full);
         NORMA_FREE((*product)->counts);
         NORMA_FREE((*product)->positions);

@@ -3,16 +3,22 @@
 /*
  * KR, M and the closed system as operators, their features distributed over ranks.
  *
- * Every rank keeps the weights of a contiguous share of the features and multiplies with them by
- * src/features/khatri_rao. Vectors over features are distributed likewise; vectors over equations
- * are replicated, and one all-reduce of n + 2 numbers makes them. On a fixed number of ranks and
- * threads results have the same bits in every run.
+ * Every rank has a contiguous share of the features and multiplies with their weights by
+ * src/features/khatri_rao; it stores them, or draws them again in every product. Vectors over
+ * features are distributed likewise; vectors over equations are replicated, and one all-reduce of
+ * n + 2 numbers makes them. On a fixed number of ranks and threads results have the same bits in
+ * every run.
+ *
+ * Products are in double precision. Where the operator has single-precision weights as well,
+ * norma_product_set_single_local chooses them for the products that follow: 2^-24 for 2^-53, at
+ * twice the speed. Vectors are of doubles in either case.
  */
 #include "src/base/status.h"
 #include "src/features/width_rule.h"
 #include "src/random/tensor.h"
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Which equations a product is about; see src/features/width_rule.h. */
@@ -22,23 +28,36 @@ typedef enum norma_product_form {
     NORMA_PRODUCT_SYSTEM /* M and its closing row: n_system */
 } norma_product_form;
 
+/* How the weights are kept. Zeros: stored, in double precision. */
+typedef struct norma_product_mode {
+    bool single;      /* in single precision as well */
+    bool regenerated; /* not stored: each product draws them again, with the same bits */
+} norma_product_mode;
+
 typedef struct norma_product norma_product;
 
 /* The operator of the leading n_features features of w1 [.][c0 |K1|] and w2 [.][c2 |K2|]; settles
- * the closing row of `rule` from all of them. Collective over comm. rule and comm are borrowed and
- * must outlive *out, which the caller owns. NORMA_CONFIG, naming tensor and feature, for weights
- * that are not finite or too large to be squared. */
+ * the closing row of `rule` from all of them. Collective over comm. rule, tensors and comm are
+ * borrowed and must outlive *out, which the caller owns. mode NULL: zeros. NORMA_CONFIG, naming
+ * tensor and feature, for weights that are not finite or too large to be squared. */
 NORMA_MUST_USE norma_status norma_product_create(MPI_Comm comm, norma_width_rule *rule,
                                                  const norma_tensor *w1, const norma_tensor *w2,
-                                                 int64_t n_features, norma_product **out);
+                                                 int64_t n_features, const norma_product_mode *mode,
+                                                 norma_product **out);
 
-/* Bytes that norma_product_create allocates on the rank that holds most. Local. */
+/* Bytes that norma_product_create allocates on the rank that holds most. mode NULL: zeros. */
 double norma_product_bytes_local(const norma_khatri_rao_shape *shape, int64_t n_features,
-                                 int n_ranks);
+                                 int n_ranks, const norma_product_mode *mode);
+
+/* Whether the products that follow are in single precision; false where the operator lacks it. */
+bool norma_product_set_single_local(norma_product *product, bool single);
 
 /* Equations of a form, and features in all. */
 int64_t norma_product_n_rows_local(const norma_product *product, norma_product_form form);
 int64_t norma_product_n_features_local(const norma_product *product);
+
+/* The communicator that it was made over. */
+MPI_Comm norma_product_comm_local(const norma_product *product);
 
 /* The features of this rank: *first .. *first + returned count - 1. */
 int64_t norma_product_share_local(const norma_product *product, int64_t *first);

@@ -1,6 +1,7 @@
 #include "mpi/agree.h"
 #include "mpi/bidiagonal.h"
 #include "mpi/condition.h"
+#include "mpi/conjugate.h"
 #include "mpi/progress.h"
 #include "mpi/replicated.h"
 #include "mpi/system.h"
@@ -17,17 +18,18 @@ typedef struct work {
     const norma_system *system;
     norma_product *product;
     norma_bidiagonal *process;
-    bool wide;          /* as many features as equations, or more: an exact answer is sought */
-    int64_t n, n_share; /* equations, features of this rank */
-    double *x;          /* [n_share]: the answer */
-    double *trial;      /* [n_share] */
-    double *step;       /* [n_share]: a pass's correction */
-    double *direction;  /* [n_share]: of LSQR */
-    double *residual;   /* [n]: rhs - S trial */
-    double rhs_norm;    /* ||rhs|| */
-    double x_squares;   /* ||x||^2 */
-    double trial_size;  /* ||residual|| */
-    double gradient;    /* ||S' residual||; least squares only */
+    norma_conjugate *fast; /* single precision */
+    bool wide;             /* as many features as equations, or more: an exact answer is sought */
+    int64_t n, n_share;    /* equations, features of this rank */
+    double *x;             /* [n_share]: the answer */
+    double *trial;         /* [n_share] */
+    double *step;          /* [n_share]: a pass's correction */
+    double *direction;     /* [n_share]: of LSQR */
+    double *residual;      /* [n]: rhs - S trial */
+    double rhs_norm;       /* ||rhs|| */
+    double x_squares;      /* ||x||^2 */
+    double trial_size;     /* ||residual|| */
+    double gradient;       /* ||S' residual||; least squares only */
     double sigma_max, sigma_min; /* of the system, as the first pass saw them */
     bool is_singular;            /* the first pass met a direction that is nothing but rounding */
     bool settled;                /* and whether it saw them well */
@@ -147,6 +149,25 @@ static bool sees_singular(const work *w)
            (double)w->n * DBL_EPSILON * norma_condition_largest_link_local(p->links, p->n_links);
 }
 
+/* Conjugate gradients in single precision; true when the answer is as good as wanted, else they
+ * were in vain. */
+static bool run_fast(work *w)
+{
+    norma_conjugate *fast = w->fast;
+    norma_conjugate_run(fast, w->system->rhs);
+    w->iterations += fast->iterations;
+    if (!fast->done)
+        return false;
+    memcpy(w->x, fast->x, (size_t)w->n_share * sizeof *w->x);
+    w->x_squares = sum_of_squares(w, w->x);
+    w->sigma_max = fast->norm;
+    measure(w, w->x);
+    if (!is_good(w, 2))
+        return false;
+    w->settled = norma_conjugate_condition_local(fast, &w->sigma_max, &w->sigma_min);
+    return true;
+}
+
 /* Passes from the true residual, each kept if it makes that (or the gradient) smaller, until it is
  * as small as wanted or no longer halved. */
 static void run_passes(work *w)
@@ -197,23 +218,37 @@ static norma_status judge(const work *w)
                           : "try more features");
 }
 
-/* Both condition numbers; of the system from the first pass where that saw them well. */
+/* A spread of singular values that single precision still sees to 1e-4. */
+#define LARGEST_SINGLE_SPREAD 1000
+
+/* Extreme singular values of a form by a process of its own; in double precision where they are too
+ * far apart for single precision. */
+static norma_status measure_form(const norma_system *s, norma_product_form form, double *largest,
+                                 double *smallest)
+{
+    norma_product_set_single_local(s->product, true);
+    norma_status status = norma_bidiagonal_measure(s->comm, s->product, form, s->max_iterations,
+                                                   s->seed, largest, smallest);
+    norma_product_set_single_local(s->product, false);
+    if (status == NORMA_OK && !(*largest <= LARGEST_SINGLE_SPREAD * *smallest))
+        status = norma_bidiagonal_measure(s->comm, s->product, form, s->max_iterations, s->seed,
+                                          largest, smallest);
+    return status;
+}
+
+/* Both condition numbers, from the iterations where those saw them well. */
 static norma_status measure_condition(work *w, norma_layer_solution *solution)
 {
     const norma_system *s = w->system;
     if (!w->settled)
-        NORMA_TRY(norma_bidiagonal_measure(s->comm, s->product, NORMA_PRODUCT_SYSTEM,
-                                           s->max_iterations, s->seed, &w->sigma_max,
-                                           &w->sigma_min));
+        NORMA_TRY(measure_form(s, NORMA_PRODUCT_SYSTEM, &w->sigma_max, &w->sigma_min));
     solution->condition_number_solved = w->sigma_max / w->sigma_min;
     solution->sigma_max = w->sigma_max;
     solution->sigma_min = w->sigma_min;
     if (s->rule->n_rows == 0)
         solution->sigma_max = solution->sigma_min = NAN;
     else if (s->rule->n_rows < s->rule->n_system)
-        NORMA_TRY(norma_bidiagonal_measure(s->comm, s->product, NORMA_PRODUCT_ROWS,
-                                           s->max_iterations, s->seed, &solution->sigma_max,
-                                           &solution->sigma_min));
+        NORMA_TRY(measure_form(s, NORMA_PRODUCT_ROWS, &solution->sigma_max, &solution->sigma_min));
     solution->condition_number = solution->sigma_max / solution->sigma_min;
     return NORMA_OK;
 }
@@ -222,6 +257,8 @@ static norma_status allocate(work *w)
 {
     NORMA_TRY(norma_bidiagonal_create_local(w->product, NORMA_PRODUCT_SYSTEM,
                                             w->system->max_iterations, &w->process));
+    NORMA_TRY(norma_conjugate_create_local(w->product, NORMA_PRODUCT_SYSTEM,
+                                           (w->system->max_iterations + 1) / 2, &w->fast));
     NORMA_TRY(NORMA_CALLOC(w->x, w->n_share));
     NORMA_TRY(NORMA_ALLOC(w->trial, w->n_share));
     NORMA_TRY(NORMA_ALLOC(w->step, w->n_share));
@@ -234,8 +271,11 @@ static norma_status iterate(work *w, norma_layer_solution *solution)
 {
     double start = norma_progress_clock_local();
     w->rhs_norm = norma_replicated_norm_local(w->system->rhs, w->n);
-    if (w->rhs_norm > 0) /* else x = 0 solves it */
+    if (w->rhs_norm > 0 && !run_fast(w)) { /* else x = 0 solves it */
+        memset(w->x, 0, (size_t)w->n_share * sizeof *w->x);
+        w->x_squares = 0;
         run_passes(w);
+    }
     solution->seconds += norma_progress_clock_local() - start - w->seconds_condition;
     solution->iterations = w->iterations;
     solution->gflops =
@@ -265,6 +305,7 @@ norma_status norma_solve_krylov(const norma_system *system, double *gamma,
     solution->grid_rows = 1;
     solution->n_idle = 0;
     norma_bidiagonal_destroy_local(&w.process);
+    norma_conjugate_destroy_local(&w.fast);
     NORMA_FREE(w.x);
     NORMA_FREE(w.trial);
     NORMA_FREE(w.step);

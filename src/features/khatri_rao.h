@@ -14,6 +14,7 @@
 #include "src/base/status.h"
 #include "src/features/kernel.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct norma_khatri_rao_shape {
@@ -44,20 +45,44 @@ void norma_khatri_rao_fill(const norma_khatri_rao_shape *shape, const double *se
                            const double *first, int64_t i, int64_t start, int64_t count,
                            double *out);
 
+/* Where the weights of a range of features come from. */
+typedef struct norma_khatri_rao_source {
+    /* first[count][c0 |K1|] and second[count][c2 |K2|] = weights of features start .. start +
+     * count - 1; the same numbers whenever asked. Reentrant: called by several threads at once. */
+    void (*fill)(const void *context, int64_t start, int64_t count, double *first, double *second);
+    const void *context; /* borrowed; must outlive what is made from it */
+} norma_khatri_rao_source;
+
+/* How products are computed. Zeros are the defaults. */
+typedef struct norma_khatri_rao_mode {
+    bool single;      /* weights and products in single precision, vectors in double all the same */
+    bool regenerated; /* weights are asked for again in every product, and not stored */
+    /* Powers of two that the weights of a layer are divided by in single precision, so that their
+     * largest is near 1 (0: 1). Nothing of it is seen in results. */
+    double unit_first, unit_second;
+} norma_khatri_rao_mode;
+
 typedef struct norma_khatri_rao norma_khatri_rao;
 
-/* Room for n_features columns; the weights are undefined until the caller writes them through the
- * two functions below. Products run on as many threads as OpenMP offers now, and have the same bits
- * in every run on that many. Owns all it uses: no product allocates. Caller owns *out. */
+/* The n_features columns that `source` gives. Products run on as many threads as OpenMP offers now,
+ * with the instruction set in use now (src/base/cpu.h), and have the same bits in every run with
+ * those, weights stored or regenerated. Owns all it uses: no product allocates. Caller owns *out.
+ */
 NORMA_MUST_USE norma_status norma_khatri_rao_create(const norma_khatri_rao_shape *shape,
-                                                    int64_t n_features, norma_khatri_rao **out);
+                                                    int64_t n_features,
+                                                    const norma_khatri_rao_source *source,
+                                                    const norma_khatri_rao_mode *mode,
+                                                    norma_khatri_rao **out);
 
-/* Bytes that norma_khatri_rao_create allocates, with the threads of now. */
-double norma_khatri_rao_bytes(const norma_khatri_rao_shape *shape, int64_t n_features);
+/* Bytes that norma_khatri_rao_create allocates, with the threads and instruction set of now. */
+double norma_khatri_rao_bytes(const norma_khatri_rao_shape *shape, int64_t n_features,
+                              const norma_khatri_rao_mode *mode);
 
-/* The weights, to be written once: [n_features][c0 |K1|] and [n_features][c2 |K2|]. Borrowed. */
-double *norma_khatri_rao_first(norma_khatri_rao *kr);
-double *norma_khatri_rao_second(norma_khatri_rao *kr);
+/* Weights of features start .. start + count - 1, stored ones from the store: as
+ * norma_khatri_rao_source.fill, with the norma_khatri_rao as context. Of single precision: rounded
+ * and divided by the units. */
+void norma_khatri_rao_read(const void *context, int64_t start, int64_t count, double *first,
+                           double *second);
 
 int64_t norma_khatri_rao_n_features(const norma_khatri_rao *kr);
 

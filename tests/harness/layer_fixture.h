@@ -82,4 +82,21 @@ static inline norma_tensor *fixture_tensor(const norma_khatri_rao_shape *shape,
     return tensor;
 }
 
+/* Weights of a structured product, as arrays. */
+typedef struct fixture_weights {
+    int64_t width_first, width_second;
+    const double *first, *second; /* [features][width] */
+} fixture_weights;
+
+/* norma_khatri_rao_source.fill with fixture_weights as context. */
+static inline void fixture_copy_weights(const void *context, int64_t start, int64_t count,
+                                        double *first, double *second)
+{
+    const fixture_weights *w = context;
+    for (int64_t e = 0; e < count * w->width_first; e++)
+        first[e] = w->first[start * w->width_first + e];
+    for (int64_t e = 0; e < count * w->width_second; e++)
+        second[e] = w->second[start * w->width_second + e];
+}
+
 #endif

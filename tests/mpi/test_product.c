@@ -34,7 +34,7 @@ static fixture fixture_create(norma_width width, const char *split, int64_t n_fe
     f.w1 = fixture_tensor(&f.shape, NORMA_TENSOR_FIRST, n_features, f.first);
     f.w2 = fixture_tensor(&f.shape, NORMA_TENSOR_SECOND, n_features, f.second);
     norma_test_ok_all(norma_product_create(norma_test_runtime->world, f.rule, f.w1, f.w2,
-                                           n_features, &f.product));
+                                           n_features, NULL, &f.product));
     f.n_share = norma_product_share_local(f.product, &f.first_feature);
     f.all_x = fixture_alloc(n_features);
     fixture_fill(4, n_features, f.all_x);
@@ -200,17 +200,17 @@ static void test_screening(void **state)
     for (int b = 0; b < 3; b++) {
         f.first[36 * 3 + 1] = bad[b]; /* the last rank's */
         norma_test_fails_all(
-            norma_product_create(norma_test_runtime->world, f.rule, f.w1, f.w2, 37, &product),
+            norma_product_create(norma_test_runtime->world, f.rule, f.w1, f.w2, 37, NULL, &product),
             NORMA_CONFIG, "W1 of feature 36, number 1 of its 3");
         norma_test_ok_all(norma_product_create(norma_test_runtime->world, f.rule, f.w1, f.w2, 36,
-                                               &product)); /* the leading ones are good */
+                                               NULL, &product)); /* the leading ones are good */
         norma_product_destroy_local(&product);
     }
     f.first[36 * 3 + 1] = 0;
     memset(f.second + 20 * 16, 0, 16 * sizeof *f.second);
     memset(f.second + 36 * 16, 0, 16 * sizeof *f.second);
     norma_test_ok_all(
-        norma_product_create(norma_test_runtime->world, f.rule, f.w1, f.w2, 37, &product));
+        norma_product_create(norma_test_runtime->world, f.rule, f.w1, f.w2, 37, NULL, &product));
     norma_test_check_all(norma_product_zero_features_local(product, &zero) == 2 && zero == 20);
     norma_product_destroy_local(&product);
     fixture_destroy(&f);

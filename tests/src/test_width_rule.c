@@ -51,10 +51,17 @@ static void test_known_solution_is_annihilated(void **state)
     double *full = fixture_alloc(n);
     double *target = fixture_alloc(n);
     double *rows = fixture_alloc(n);
-    norma_test_ok(norma_khatri_rao_create(&shape, n_features, &kr));
-    fixture_fill(1, n_features * norma_khatri_rao_width_first(&shape), norma_khatri_rao_first(kr));
-    fixture_fill(2, n_features * norma_khatri_rao_width_second(&shape),
-                 norma_khatri_rao_second(kr));
+    fixture_weights w = {norma_khatri_rao_width_first(&shape),
+                         norma_khatri_rao_width_second(&shape), NULL, NULL};
+    double *first = fixture_alloc(n_features * w.width_first);
+    double *second = fixture_alloc(n_features * w.width_second);
+    fixture_fill(1, n_features * w.width_first, first);
+    fixture_fill(2, n_features * w.width_second, second);
+    w.first = first;
+    w.second = second;
+    const norma_khatri_rao_source source = {fixture_copy_weights, &w};
+    const norma_khatri_rao_mode mode = {0};
+    norma_test_ok(norma_khatri_rao_create(&shape, n_features, &source, &mode, &kr));
     norma_khatri_rao_apply(kr, g, full);
     for (int64_t I = 0; I < n; I++)
         target[I] = s[I / (n / 3)] * full[I];
@@ -69,6 +76,8 @@ static void test_known_solution_is_annihilated(void **state)
     norma_test_fails(norma_width_rule_recover(rule, full, gamma2), NORMA_NUMERIC, "channel 0");
     norma_width_rule_destroy(&rule);
     norma_khatri_rao_destroy(&kr);
+    NORMA_FREE(first);
+    NORMA_FREE(second);
     NORMA_FREE(full);
     NORMA_FREE(target);
     NORMA_FREE(rows);
