@@ -70,19 +70,33 @@ static norma_status add_weights(norma_reconstruct_output *output, const char *gr
                           .units = "1",
                           .long_name = "frozen weights of the first source layer",
                           .written_whole = true}));
-    return norma_schema_add_variable(
+    NORMA_TRY(norma_schema_add_variable(
         file, group,
         &(norma_variable){.name = "W2",
                           .type = NORMA_FLOAT64,
                           .dimensions = {"replica", "channel", "feature", "row2", "column2"},
                           .units = "1",
                           .long_name = "frozen weights of the second source layer",
+                          .written_whole = true}));
+    if (!layer->skip)
+        return NORMA_OK;
+    NORMA_TRY(add_axis(file, group, "row", kernel->target.height, "row of the target's kernel"));
+    NORMA_TRY(
+        add_axis(file, group, "column", kernel->target.width, "column of the target's kernel"));
+    return norma_schema_add_variable(
+        file, group,
+        &(norma_variable){.name = "Ws",
+                          .type = NORMA_FLOAT64,
+                          .dimensions = {"replica", "channel", "channel_in", "row", "column"},
+                          .units = "1",
+                          .long_name = "frozen weights of the skip connection",
                           .written_whole = true});
 }
 
 /* What a reader needs to run the pair without Norma. */
 static norma_status set_layer_attributes(norma_reconstruct_output *output, const char *group,
-                                         const norma_reconstruct_layer *layer)
+                                         const norma_reconstruct_layer *layer,
+                                         norma_residual residual)
 {
     const norma_kernel *kernel = &layer->shape.kernel;
     const norma_source_shape *source = &layer->source_shape;
@@ -105,6 +119,8 @@ static norma_status set_layer_attributes(norma_reconstruct_output *output, const
         snprintf(text, sizeof text, "%lldx%lld", (long long)pairs[i][0], (long long)pairs[i][1]);
         NORMA_TRY(norma_result_set_text(output->file, group, pair_names[i], text));
     }
+    NORMA_TRY(
+        norma_result_set_text(output->file, group, "residual", norma_residual_name(residual)));
     return norma_result_set_double(output->file, group, "bn_eps",
                                    norma_config_get_real(output->config, 0, "bn-eps"));
 }
@@ -119,7 +135,7 @@ norma_status norma_reconstruct_output_add_cell(norma_reconstruct_output *output,
         const norma_reconstruct_layer *layer = &cell->layers[i];
         layer_group(output, cell->number, i, group);
         NORMA_TRY(norma_schema_add_group(output->file, group));
-        NORMA_TRY(set_layer_attributes(output, group, layer));
+        NORMA_TRY(set_layer_attributes(output, group, layer, cell->residual));
         NORMA_TRY(add_axis(output->file, group, "replica", output->n_replicas,
                            "independent draw of the source weights"));
         NORMA_TRY(add_axis(output->file, group, "feature", layer->n_features,
@@ -188,6 +204,19 @@ static norma_status write_maps(norma_reconstruct_output *output, const char *gro
     return write_batch_norm(output, group, "bn2", replica, c2, maps->gamma2, maps->beta2);
 }
 
+static norma_status write_skip(norma_reconstruct_output *output, const char *group,
+                               const norma_reconstruct_layer *layer, int64_t replica)
+{
+    const norma_kernel_shape *kernel = &layer->shape.kernel.target;
+    const int64_t start[] = {replica, 0, 0, 0, 0};
+    const int64_t count[] = {1, layer->shape.n_channels_out, layer->shape.n_channels_in,
+                             kernel->height, kernel->width};
+    char path[2 * MOST_PATH];
+    snprintf(path, sizeof path, "%s/Ws", group);
+    return norma_result_write_replicated(output->file, path, NORMA_FLOAT64, start, count,
+                                         layer->skip);
+}
+
 /* Each rank draws and writes its share of the features. */
 static norma_status write_weights(norma_reconstruct_output *output, const char *group,
                                   const norma_reconstruct_layer *layer, int64_t replica)
@@ -228,6 +257,8 @@ static norma_status write_weights(norma_reconstruct_output *output, const char *
     const int64_t count2[] = {1, c2, n, kernel->second.height, kernel->second.width};
     NORMA_GOTO(status,
                norma_result_write(output->file, path, NORMA_FLOAT64, start2, count2, turned));
+    if (layer->skip)
+        status = write_skip(output, group, layer, replica);
 done:
     NORMA_FREE(turned);
     NORMA_FREE(drawn);

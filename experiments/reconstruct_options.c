@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+static const char *const residuals[] = {"none", "inner", "outer", NULL};
+static const char *const skip_kernels[] = {"1x1", NORMA_RECONSTRUCT_WHOLE_KERNEL, NULL};
 static const char *const distributions[] = {
     "normal",           "uniform",   "he-normal", "he-uniform",       "xavier", "orthogonal",
     "sparse-he-normal", "er-normal", "er-sign",   "uniform-positive", NULL,
@@ -86,6 +88,30 @@ static const norma_option options[] = {
      .min = NORMA_ABOVE(0),
      .max = NORMA_AT_MOST(1),
      .help = "Probability that an entry of sparse-he-normal, er-normal, er-sign is kept."},
+    {.name = "residual",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Source",
+     .default_text = "none",
+     .choices = residuals,
+     .help = "Frozen skip connection beside every source pair: inner joins behind the second "
+             "normalization (the pair computes the target less the skip), outer in front of it "
+             "(gamma2 multiplies both; relu, leaky-relu and identity only)."},
+    {.name = "skip",
+     .type = NORMA_OPTION_STRING,
+     .group = "Source",
+     .placeholder = "identity|NAME|FILE",
+     .unset_text = "identity; with --source the file's /source/000/Ws",
+     .help =
+         "Weights of the skip connections: the identity (as many output channels as input "
+         "channels), a law as of --source-dist, or an HDF5 file (a name with '.' or '/') with "
+         "/source/000/Ws [c2, c0, (kh, kw)] for each target layer, kernel 1x1 or the target's."},
+    {.name = "skip-kernel",
+     .type = NORMA_OPTION_CHOICE,
+     .group = "Source",
+     .default_text = "1x1",
+     .choices = skip_kernels,
+     .help = "Kernel of drawn skip connections: 1x1, on the middle of the target's, or target."},
     {.name = "width-rule",
      .type = NORMA_OPTION_CHOICE,
      .many = NORMA_SWEEP,

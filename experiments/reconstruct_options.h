@@ -14,4 +14,7 @@ extern const norma_command norma_reconstruct_plan_command;
 /* The choice of --precision that is not the default. */
 #define NORMA_RECONSTRUCT_SINGLE "single"
 
+/* The choice of --skip-kernel that is not the default. */
+#define NORMA_RECONSTRUCT_WHOLE_KERNEL "target"
+
 #endif

@@ -1,7 +1,9 @@
 #include "experiments/reconstruct_setup.h"
 
 #include "experiments/reconstruct_options.h"
+#include "experiments/reconstruct_skip.h"
 #include "experiments/sweep_dimensions.h"
+#include "mpi/agree.h"
 #include "src/base/mem.h"
 
 #include <float.h>
@@ -41,6 +43,7 @@ norma_status norma_reconstruct_check_options(const norma_config *config)
     if (!norma_config_has(config, "dataset") && norma_config_is_given(config, "samples"))
         return NORMA_FAIL(norma_config_blame(config, "samples"), "%s: needs --dataset",
                           norma_config_where(config, "samples"));
+    NORMA_TRY(norma_reconstruct_skip_check_options(config));
     if (!norma_config_has(config, "bound"))
         return NORMA_OK;
     for (int64_t i = 0; i < norma_config_get_sweep(config)->n_cells; i++)
@@ -53,9 +56,22 @@ norma_status norma_reconstruct_check_options(const norma_config *config)
     return NORMA_OK;
 }
 
+/* Weights of sources and skips for a network. */
+static norma_status read_weights(const norma_runtime *runtime, const norma_config *config,
+                                 const norma_network *network, norma_reconstruct_inputs *inputs)
+{
+    if (norma_config_has(config, "source"))
+        NORMA_TRY(norma_source_read(runtime->world, norma_config_get_text(config, 0, "source"),
+                                    network, NULL, norma_reconstruct_skip_is_used(config),
+                                    &inputs->source));
+    return norma_reconstruct_skip_read(runtime, config, network, inputs);
+}
+
 norma_status norma_reconstruct_inputs_read(const norma_runtime *runtime, const norma_config *config,
                                            norma_reconstruct_inputs *inputs)
 {
+    norma_network *random = NULL;
+    norma_config_shape kernel = {1, 1};
     memset(inputs, 0, sizeof *inputs);
     if (norma_config_has(config, "target"))
         NORMA_TRY(norma_target_read(runtime->world, norma_config_get_text(config, 0, "target"),
@@ -67,33 +83,27 @@ norma_status norma_reconstruct_inputs_read(const norma_runtime *runtime, const n
         NORMA_TRY(norma_images_check(norma_dataset_images_local(inputs->dataset),
                                      norma_target_network_local(inputs->target)));
     }
-    if (!norma_config_has(config, "source"))
-        return NORMA_OK;
+    if (inputs->target)
+        return read_weights(runtime, config, norma_target_network_local(inputs->target), inputs);
 
     /* A random target of the first cell tells the shapes that the source must have; those of a
      * sweep over targets differ and are checked cell by cell. */
-    norma_reconstruct_cell cell;
-    norma_status status = NORMA_OK;
-    if (inputs->target)
-        return norma_source_read(runtime->world, norma_config_get_text(config, 0, "source"),
-                                 norma_target_network_local(inputs->target), NULL, &inputs->source);
-    memset(&cell, 0, sizeof cell);
-    norma_config_shape kernel = {1, 1};
     if (norma_config_has(config, "kernel"))
         kernel = norma_config_get_shape(config, 0, "kernel");
-    status = norma_network_create_single(
+    norma_status status = norma_network_create_single(
         norma_config_get_integer(config, 0, "c-out"), norma_config_get_integer(config, 0, "c-in"),
         (norma_kernel_shape){kernel.height, kernel.width},
-        &(norma_activation){.kind = NORMA_ACTIVATION_IDENTITY}, &cell.random);
+        &(norma_activation){.kind = NORMA_ACTIVATION_IDENTITY}, &random);
+    status = norma_agree(runtime->world, status);
     if (status == NORMA_OK)
-        status = norma_source_read(runtime->world, norma_config_get_text(config, 0, "source"),
-                                   cell.random, NULL, &inputs->source);
-    norma_reconstruct_cell_clear(&cell);
+        status = read_weights(runtime, config, random, inputs);
+    norma_network_destroy(&random);
     return status;
 }
 
 void norma_reconstruct_inputs_clear(norma_reconstruct_inputs *inputs)
 {
+    norma_skips_destroy(&inputs->skips);
     norma_source_destroy(&inputs->source);
     norma_dataset_destroy(&inputs->dataset);
     norma_target_destroy(&inputs->target);
@@ -212,13 +222,15 @@ static norma_status init_layer(const norma_config *config, const norma_reconstru
                               n_pairs * norma_kernel_taps(layer->shape.kernel.composite)));
         norma_kernel_embed(&layer->shape.kernel, n_pairs, target->weight, layer->embedded);
     }
-    layer->n_minimum = norma_width_rule_minimum(cell->width, &layer->shape, layer->embedded);
+    layer->n_minimum = norma_width_rule_minimum_residual(cell->width, cell->residual, &layer->shape,
+                                                         layer->embedded, NULL);
     if (pair)
         layer->n_features = pair->n_features;
     else
         NORMA_TRY(choose_width(config, cell->number, layer->n_minimum, &layer->n_features));
-    return norma_source_shape_init(&layer->source_shape, target, &layer->shape.kernel,
-                                   layer->n_features);
+    NORMA_TRY(norma_source_shape_init(&layer->source_shape, target, &layer->shape.kernel,
+                                      layer->n_features));
+    return norma_reconstruct_skip_init_layer(cell, number, shapes_only);
 }
 
 bool norma_reconstruct_is_exact(const norma_reconstruct_cell *cell)
@@ -259,6 +271,7 @@ norma_status norma_reconstruct_cell_init(const norma_config *config,
         norma_width_from_name(norma_config_get_text(config, number, "width-rule"), &cell->width));
     NORMA_TRY(
         norma_solver_from_name(norma_config_get_text(config, number, "solver"), &cell->solver));
+    NORMA_TRY(norma_reconstruct_skip_init(config, inputs, cell));
     cell->bound = inputs->dataset ? NORMA_BOUND_DATA : NORMA_BOUND_INTERVAL_DEEP;
     if (norma_config_has(config, "bound"))
         NORMA_TRY(
@@ -316,7 +329,8 @@ norma_status norma_reconstruct_pair_init(norma_reconstruct_cell *cell,
     spec.n_channels = layer->shape.n_channels_out;
     spec.n_taps = norma_kernel_taps(layer->shape.kernel.second);
     spec.values = pair ? pair->w2 : NULL;
-    return norma_tensor_create(&spec, &layer->w2);
+    NORMA_TRY(norma_tensor_create(&spec, &layer->w2));
+    return norma_reconstruct_skip_fill(cell, inputs, number, replica);
 }
 
 norma_layer_problem norma_reconstruct_problem(const norma_reconstruct_cell *cell, int64_t number)
@@ -329,6 +343,8 @@ norma_layer_problem norma_reconstruct_problem(const norma_reconstruct_cell *cell
         .target = layer->embedded,
         .w1 = layer->w1,
         .w2 = layer->w2,
+        .residual = cell->residual,
+        .skip = layer->skip_embedded,
     };
 }
 
@@ -342,6 +358,8 @@ norma_source_layer norma_reconstruct_source_layer(const norma_reconstruct_cell *
         .w2 = layer->w2,
         .activation = layer->activation,
         .single = cell->single,
+        .residual = cell->residual,
+        .skip = layer->skip,
     };
     norma_maps_use(layer->maps, &source);
     return source;
@@ -355,6 +373,8 @@ void norma_reconstruct_cell_clear(norma_reconstruct_cell *cell)
         norma_tensor_destroy(&layer->w2);
         norma_tensor_destroy(&layer->w1);
         NORMA_FREE(layer->embedded);
+        NORMA_FREE(layer->skip);
+        NORMA_FREE(layer->skip_embedded);
     }
     NORMA_FREE(cell->layers);
     norma_network_destroy(&cell->random);

@@ -6,17 +6,20 @@
  */
 #include "io/config.h"
 #include "io/dataset.h"
+#include "io/skip.h"
 #include "io/source.h"
 #include "io/target.h"
 #include "mpi/evaluate.h"
 #include "mpi/layer_solve.h"
 #include "mpi/runtime.h"
+#include "src/network/skip.h"
 
 /* Files, read once a run. All owned; what the configuration does not name is NULL. */
 typedef struct norma_reconstruct_inputs {
     norma_target *target;
     norma_dataset *dataset;
     norma_source *source;
+    norma_skips *skips;
 } norma_reconstruct_inputs;
 
 /* One layer of a cell. */
@@ -30,6 +33,8 @@ typedef struct norma_reconstruct_layer {
     /* Of the current replica: */
     norma_tensor *w1, *w2; /* owned */
     norma_maps *maps;      /* owned */
+    double *skip;          /* Ws [c2][c0][|Kt|]; owned; NULL without a residual and in a plan */
+    double *skip_embedded; /* Ws inside K, like the target; owned */
 } norma_reconstruct_layer;
 
 /* One cell of the sweep. */
@@ -40,6 +45,8 @@ typedef struct norma_reconstruct_cell {
     norma_distribution distribution;
     double keep_probability;
     norma_width width;
+    norma_residual residual;
+    norma_skip_spec skip; /* without layer, replica and values */
     norma_solver solver;
     norma_bound bound;
     bool single;                  /* the source network runs in FP32 */
@@ -75,7 +82,7 @@ NORMA_MUST_USE norma_status norma_reconstruct_cell_init(const norma_config *conf
 /* Are the activations of all source pairs linear, not only nearly so, where they are used? */
 bool norma_reconstruct_is_exact(const norma_reconstruct_cell *cell);
 
-/* Prepares W1 and W2 of a layer for a replica; frees those of the one before. Local. */
+/* Prepares W1, W2 and the skip of a layer for a replica; frees those of the one before. Local. */
 NORMA_MUST_USE norma_status norma_reconstruct_pair_init(norma_reconstruct_cell *cell,
                                                         const norma_reconstruct_inputs *inputs,
                                                         int64_t layer, int64_t replica);

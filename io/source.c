@@ -18,8 +18,8 @@ struct norma_source {
 
 #define PATH_LENGTH 64
 
-/* Skips and statistics would change what the pair computes. */
-static const char *const refused_names[] = {"Ws", "mu1", "var1", "b1", "mu2", "var2", "b2"};
+/* Statistics would change what the pair computes. */
+static const char *const refused_names[] = {"mu1", "var1", "b1", "mu2", "var2", "b2"};
 
 static int64_t first_size(const norma_source_pair *pair)
 {
@@ -92,9 +92,8 @@ static norma_status describe_pair_root(const norma_h5_input *input, int64_t l,
     for (size_t k = 0; k < sizeof refused_names / sizeof refused_names[0]; k++) {
         snprintf(path, sizeof path, "%s/%s", group, refused_names[k]);
         if (norma_h5_input_has_root(input, path))
-            return NORMA_FAIL(NORMA_CONFIG,
-                              "%s: %s: skip weights and statistics from files are not supported",
-                              file, path);
+            return NORMA_FAIL(NORMA_CONFIG, "%s: %s: statistics from files are not supported", file,
+                              path);
     }
     snprintf(path, sizeof path, "%s/W1", group);
     NORMA_TRY(read_extents_root(input, path, &pair->n_features, &pair->n_channels_in, &pair->k1));
@@ -136,12 +135,29 @@ static norma_status read_pair_root(const norma_h5_input *input, int64_t l,
     return status;
 }
 
-static norma_status describe_root(const norma_h5_input *input, const norma_network *network,
-                                  const bool *needed, norma_source_pair *pairs)
+/* A skip that nobody takes would change what the pair computes. */
+static norma_status refuse_skip_root(const norma_h5_input *input, int64_t l)
 {
-    for (int64_t l = 0; l < network->n_layers; l++)
-        if (!needed || needed[l])
-            NORMA_TRY(describe_pair_root(input, l, &network->layers[l], &pairs[l]));
+    char path[PATH_LENGTH];
+    snprintf(path, sizeof path, "/source/%03d/Ws", (int)l);
+    if (!norma_h5_input_has_root(input, path))
+        return NORMA_OK;
+    return NORMA_FAIL(
+        NORMA_CONFIG,
+        "%s: %s: a skip connection, which nothing uses; give --residual inner or outer",
+        norma_h5_input_name_root(input), path);
+}
+
+static norma_status describe_root(const norma_h5_input *input, const norma_network *network,
+                                  const bool *needed, bool skips_used, norma_source_pair *pairs)
+{
+    for (int64_t l = 0; l < network->n_layers; l++) {
+        if (needed && !needed[l])
+            continue;
+        NORMA_TRY(describe_pair_root(input, l, &network->layers[l], &pairs[l]));
+        if (!skips_used)
+            NORMA_TRY(refuse_skip_root(input, l));
+    }
     return NORMA_OK;
 }
 
@@ -175,7 +191,7 @@ static norma_status read_all_root(const norma_h5_input *input, const norma_sourc
 }
 
 norma_status norma_source_read(MPI_Comm comm, const char *path, const norma_network *network,
-                               const bool *needed, norma_source **out)
+                               const bool *needed, bool skips_used, norma_source **out)
 {
     int rank = 0;
     norma_source *source = NULL;
@@ -189,7 +205,7 @@ norma_status norma_source_read(MPI_Comm comm, const char *path, const norma_netw
     if (status == NORMA_OK && rank == 0)
         status = norma_h5_input_open_root(path, &input);
     if (status == NORMA_OK && rank == 0)
-        status = describe_root(input, network, needed, source->pairs);
+        status = describe_root(input, network, needed, skips_used, source->pairs);
     NORMA_GOTO(status, norma_agree(comm, status));
     MPI_Bcast(source->pairs, (int)((size_t)network->n_layers * sizeof(norma_source_pair)), MPI_BYTE,
               0, comm);

@@ -20,11 +20,11 @@ typedef struct norma_source norma_source;
 
 /* Reads the pairs of all layers of `network` for which needed[layer] is true (NULL: all), checks
  * extents against each other and against the layer (channels, K1 + K2 - 1 covers its kernel),
- * refuses skips (Ws) and statistics (mu1 var1 b1 mu2 var2 b2) by name. Held once a node. Collective
- * over comm; caller owns *out. */
+ * refuses statistics (mu1 var1 b1 mu2 var2 b2) by name, and skips (Ws) unless skips_used says that
+ * the caller takes them (io/skip.h). Held once a node. Collective over comm; caller owns *out. */
 NORMA_MUST_USE norma_status norma_source_read(MPI_Comm comm, const char *path,
                                               const norma_network *network, const bool *needed,
-                                              norma_source **out);
+                                              bool skips_used, norma_source **out);
 
 /* The pair of a layer that was read; borrowed. Local. */
 const norma_source_pair *norma_source_pair_local(const norma_source *source, int64_t layer);

@@ -2,6 +2,7 @@
 
 #include "src/base/index.h"
 #include "src/base/mem.h"
+#include "src/network/source_skip.h"
 #include "src/network/source_work.h"
 
 #include <inttypes.h>
@@ -40,6 +41,7 @@ norma_status norma_source_shape_init(norma_source_shape *shape, const norma_laye
     }
     shape->padding[0] = layer->padding[0] + kernel->offset.height;
     shape->padding[1] = layer->padding[1] + kernel->offset.width;
+    shape->with_skip = false;
     shape->input = layer->input;
     shape->conv = layer->hidden;
     shape->z = (norma_shape){n_features, 0, 0};
@@ -95,7 +97,7 @@ int64_t norma_source_layout_fit(const norma_source_layout *layout, int64_t arena
 
 /* What the buffers of a work must hold, in doubles. */
 typedef struct work_sizes {
-    int64_t arena, first, second, hidden, conv;
+    int64_t arena, first, second, hidden, conv, skip, skip_weights;
 } work_sizes;
 
 static void raise(int64_t *size, int64_t n)
@@ -108,7 +110,7 @@ static void raise(int64_t *size, int64_t n)
 static work_sizes find_sizes(int64_t n_shapes, const norma_source_shape *shapes, int64_t n_images,
                              int64_t budget)
 {
-    work_sizes sizes = {8, 8, 8, 8, 8};
+    work_sizes sizes = {8, 8, 8, 8, 8, 8, 8};
     for (int64_t k = 0; k < n_shapes; k++) {
         norma_source_layout layout;
         norma_source_layout_init(&layout, &shapes[k]);
@@ -124,6 +126,8 @@ static work_sizes find_sizes(int64_t n_shapes, const norma_source_shape *shapes,
         raise(&sizes.second, NORMA_SOURCE_BLOCK * layout.size_second);
         raise(&sizes.hidden, NORMA_SOURCE_BLOCK * layout.tile);
         raise(&sizes.conv, norma_shape_size(shapes[k].conv));
+        raise(&sizes.skip, norma_source_skip_size(&shapes[k]));
+        raise(&sizes.skip_weights, norma_source_skip_weights(&shapes[k]));
     }
     return sizes;
 }
@@ -132,8 +136,8 @@ int64_t norma_source_work_bytes(int64_t n_shapes, const norma_source_shape *shap
                                 int64_t n_images, int64_t budget, int n_threads)
 {
     work_sizes sizes = find_sizes(n_shapes, shapes, n_images, budget);
-    int64_t n = sizes.arena + sizes.first + sizes.second;
-    n += n_threads * (sizes.hidden + sizes.conv + INT64_C(2) * NORMA_SOURCE_BLOCK);
+    int64_t n = sizes.arena + sizes.first + sizes.second + sizes.skip_weights;
+    n += n_threads * (sizes.hidden + sizes.conv + sizes.skip + INT64_C(2) * NORMA_SOURCE_BLOCK);
     return n * (int64_t)sizeof(double);
 }
 
@@ -149,12 +153,15 @@ norma_status norma_source_work_create(int64_t n_shapes, const norma_source_shape
     work->arena_size = sizes.arena;
     work->hidden_size = sizes.hidden;
     work->conv_size = sizes.conv;
+    work->skip_size = sizes.skip;
     NORMA_GOTO(status, NORMA_ALLOC(work->arena, sizes.arena));
     NORMA_GOTO(status, NORMA_ALLOC(work->w1, sizes.first));
     NORMA_GOTO(status, NORMA_ALLOC(work->w2, sizes.second));
     NORMA_GOTO(status, NORMA_ALLOC(work->hidden, n_threads * sizes.hidden));
     NORMA_GOTO(status, NORMA_ALLOC(work->conv, n_threads * sizes.conv));
     NORMA_GOTO(status, NORMA_ALLOC(work->range, INT64_C(2) * n_threads * NORMA_SOURCE_BLOCK));
+    NORMA_GOTO(status, NORMA_ALLOC(work->skip, n_threads * sizes.skip));
+    NORMA_GOTO(status, NORMA_ALLOC(work->skip_weights, sizes.skip_weights));
     *out = work;
     return NORMA_OK;
 done:
@@ -172,5 +179,7 @@ void norma_source_work_destroy(norma_source_work **work)
     NORMA_FREE((*work)->hidden);
     NORMA_FREE((*work)->conv);
     NORMA_FREE((*work)->range);
+    NORMA_FREE((*work)->skip);
+    NORMA_FREE((*work)->skip_weights);
     NORMA_FREE(*work);
 }

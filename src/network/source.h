@@ -4,8 +4,12 @@
  * The source pair that stands for one target layer, really run (SPEC "Activations", "Networks"):
  *
  *     z_J   = gamma1_J (W1[J] * x)                        hidden channels J = 0 .. c1 - 1
- *     y_i   = gamma2_i sum_{J,p} W2[i,J,p] phi(z_J + beta1_J) + beta2_i
+ *     y_i   = gamma2_i sum_{J,p} W2[i,J,p] phi(z_J + beta1_J) + beta2_i  (+ (Ws * x)_i)
  *     out   = pool(act(y))                                the target layer's own
+ *
+ * A frozen skip connection Ws (src/features/width_rule.h) joins behind the second affine map
+ * (inner) or in front of it (outer: gamma2_i multiplies its sum with the pair's). It is a
+ * convolution with the target's kernel, stride and padding.
  *
  * Layer 1 carries all padding: the target's plus the offset floor((K - Kt)/2) of its kernel in the
  * composite one, K = K1 + K2 - 1 per axis; where K - Kt is odd one row or column more follows at
@@ -13,6 +17,7 @@
  */
 #include "src/base/status.h"
 #include "src/features/kernel.h"
+#include "src/features/width_rule.h"
 #include "src/network/activation.h"
 #include "src/network/network.h"
 #include "src/random/tensor.h"
@@ -31,6 +36,7 @@ typedef struct norma_source_shape {
     norma_shape input;  /* of x */
     norma_shape z;      /* {c1, height, width} of the hidden layer; extents 0 when unknown */
     norma_shape conv;   /* {c2, height, width} of y */
+    bool with_skip;     /* a skip connection runs beside the pair: set by the caller */
 } norma_source_shape;
 
 /* Extents for a kernel split and n_features channels on a target layer whose shapes are inferred;
@@ -50,6 +56,8 @@ typedef struct norma_source_layer {
     const double *gamma2, *beta2; /* [c2] */
     double region[2];             /* where the activation counts as linear */
     bool single;                  /* run the pair in FP32: weights, maps, products, sums */
+    norma_residual residual;
+    const double *skip; /* Ws [c2][c0][|Kt|]; NULL without one */
 } norma_source_layer;
 
 /* Floating-point operations an image: 2 c1 (c0 |K1| pixels of z + c2 |K2| pixels of y). */
@@ -76,7 +84,8 @@ int64_t norma_source_work_bytes(int64_t n_shapes, const norma_source_shape *shap
  * `first` is the number of the first image in the data set: images of few pixels share a GEMM, each
  * at a place that its number fixes, so that its bits do not depend on its neighbours. *n_clipped
  * gains the number of hidden pre-activations z + beta1 outside source->region. In single precision
- * in and out hold FP32 values (in is rounded); activations and averages are rounded once. */
+ * in and out hold FP32 values (in is rounded); activations, averages and the sums of a skip are
+ * rounded once. */
 void norma_source_propagate(norma_source_work *work, const norma_source_layer *source,
                             const norma_layer *layer, int64_t first, int64_t n_images,
                             const double *in, double *out, int64_t *n_clipped);

@@ -3,6 +3,7 @@
 #include "src/base/index.h"
 #include "src/network/forward.h"
 #include "src/network/im2col.h"
+#include "src/network/source_skip.h"
 #include "src/network/source_work.h"
 
 #include <cblas.h>
@@ -248,8 +249,29 @@ static void add_tap_single(const norma_source_shape *shape, const float *from, d
     }
 }
 
-/* y of one image from its products: sum over taps p, moved; then gamma2, beta2. */
-static void collect(const pass *p, const norma_source_layer *source, int64_t n, double *y)
+/* The affine map of an output channel on y[n], with its skip[n] (or NULL) where it belongs. */
+static void finish_channel(const norma_source_layer *source, int64_t i, int64_t n,
+                           const double *skip, double *y)
+{
+    double gamma = source->gamma2[i];
+    double beta = source->beta2[i];
+    bool outer = skip && source->residual == NORMA_RESIDUAL_OUTER;
+    bool inner = skip && !outer;
+    for (int64_t k = 0; k < n; k++) {
+        if (source->single) {
+            float sum = outer ? (float)y[k] + (float)skip[k] : (float)y[k];
+            sum = (float)gamma * sum + (float)beta;
+            y[k] = inner ? sum + (float)skip[k] : sum;
+        } else {
+            double sum = gamma * (outer ? y[k] + skip[k] : y[k]) + beta;
+            y[k] = inner ? sum + skip[k] : sum;
+        }
+    }
+}
+
+/* y of one image from its products and skip: sum over taps p, moved; then gamma2, beta2. */
+static void collect(const pass *p, const norma_source_layer *source, int64_t n, const double *skip,
+                    double *y)
 {
     const norma_source_shape *shape = p->shape;
     const norma_source_layout *layout = &p->layout;
@@ -269,21 +291,25 @@ static void collect(const pass *p, const norma_source_layer *source, int64_t n, 
                 add_tap(shape, products + from, y);
             at += layout->n_columns;
         }
-        for (int64_t k = 0; k < n_pixels; k++)
-            y[k] = p->single ? (float)source->gamma2[i] * (float)y[k] + (float)source->beta2[i]
-                             : source->gamma2[i] * y[k] + source->beta2[i];
+        finish_channel(source, i, n_pixels, skip ? skip + i * n_pixels : NULL, y);
         y += n_pixels;
     }
 }
 
 static void pass_finish(const pass *p, const norma_source_layer *source, const norma_layer *layer,
-                        double *out)
+                        const double *in, double *out)
 {
+    const norma_source_work *work = p->work;
+    int64_t in_size = norma_shape_size(layer->input);
     int64_t out_size = norma_shape_size(layer->output);
-#pragma omp parallel for schedule(static) num_threads(p->work->n_threads)
+#pragma omp parallel for schedule(static) num_threads(work->n_threads)
     for (int64_t n = 0; n < p->n_images; n++) {
-        double *y = p->work->conv + omp_get_thread_num() * p->work->conv_size;
-        collect(p, source, n, y);
+        double *y = work->conv + omp_get_thread_num() * work->conv_size;
+        const double *skip = NULL;
+        if (source->skip)
+            skip = norma_source_skip_apply(source, work->skip_weights, in + n * in_size,
+                                           work->skip + omp_get_thread_num() * work->skip_size);
+        collect(p, source, n, skip, y);
         norma_forward_finish(layer, y, out + n * out_size);
         for (int64_t k = 0; p->single && k < out_size; k++)
             out[n * out_size + k] = (float)out[n * out_size + k];
@@ -318,13 +344,15 @@ void norma_source_propagate(norma_source_work *work, const norma_source_layer *s
     int64_t in_size = norma_shape_size(layer->input);
     int64_t out_size = norma_shape_size(layer->output);
     int64_t done = 0;
+    if (source->skip)
+        norma_source_skip_prepare(source, work->skip_weights);
     while (done < n_images) {
         pass p;
         pass_init(&p, work, &source->shape, true, first + done, n_images - done);
         p.single = source->single;
         pass_gather(&p, in + done * in_size);
         *n_clipped += pass_propagate(&p, source);
-        pass_finish(&p, source, layer, out + done * out_size);
+        pass_finish(&p, source, layer, in + done * in_size, out + done * out_size);
         done += p.n_images;
     }
 }

@@ -37,6 +37,9 @@ struct norma_source_work {
     double *hidden;                 /* [n_threads][block * tile]; owned */
     double *conv;                   /* [n_threads][conv_size]; owned */
     double *range;                  /* [n_threads][2][block]; owned */
+    int64_t skip_size;              /* of one thread */
+    double *skip;                   /* [n_threads][skip_size]; owned */
+    double *skip_weights;           /* of one pair; owned */
 };
 
 void norma_source_layout_init(norma_source_layout *layout, const norma_source_shape *shape);

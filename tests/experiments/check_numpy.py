@@ -114,4 +114,5 @@ def main():
     program.finish()
 
 
-main()
+if __name__ == "__main__":
+    main()

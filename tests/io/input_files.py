@@ -243,8 +243,29 @@ def bad_source(text, change):
 write_source("source.h5")
 bad_source("no group /source/001", remove("source/001"))
 bad_source("/source/002/W1: there is no such dataset", remove("source/002/W1"))
-bad_source("/source/000/Ws: skip weights", put("source/000/Ws", np.ones((4, 2))))
-bad_source("/source/000/var2: skip weights and statistics", put("source/000/var2", np.ones(4)))
+bad_source("/source/000/Ws: a skip connection, which nothing uses", put("source/000/Ws", np.ones((4, 2))))
+bad_source("/source/000/var2: statistics from files", put("source/000/var2", np.ones(4)))
+
+
+def bad_skip(text, change):
+    name = "bad_skip_%02d.h5" % len(cases)
+    write_source(name, change)
+    cases.append(("skip", path(name), text))
+
+
+def put_skips(change):
+    def apply(f):
+        for number, shape in enumerate(((4, 2, 1, 1), (3, 4), (2, 3))):
+            f["source/%03d/Ws" % number] = np.ones(shape)
+        change(f)
+    return apply
+
+
+bad_skip("/source/000/Ws: there is no such dataset", lambda f: None)
+bad_skip("/source/001/Ws: is from 5 to 3 channels, the target layer", put_skips(put("source/001/Ws", np.ones((3, 5)))))
+bad_skip("has a 2x2 kernel: 1x1 or the target's", put_skips(put("source/000/Ws", np.ones((4, 2, 2, 2)))))
+bad_skip("has 3 axes, 2 or 4", put_skips(put("source/000/Ws", np.ones((4, 2, 3)))))
+bad_skip("/source/001/Ws: value nan", put_skips(put("source/001/Ws", np.full((3, 4), np.nan))))
 bad_source("W1 has 8 features (axis 0) but W2 has 7",
            put("source/000/W1", np.ones((8, 2, 1, 1))))
 bad_source("W1 has 3 input channels", put("source/000/W1", np.ones((7, 3, 1, 1))))

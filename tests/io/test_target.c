@@ -5,6 +5,7 @@
 
 #include "io/dataset.h"
 #include "io/h5_input.h"
+#include "io/skip.h"
 #include "io/source.h"
 #include "io/target.h"
 #include "src/base/mem.h"
@@ -123,7 +124,8 @@ static void test_source(void **state)
     MPI_Comm world = norma_test_runtime->world;
     norma_test_ok_all(norma_target_read(world, files("network.h5", path), &target));
     const norma_network *network = norma_target_network_local(target);
-    norma_test_ok_all(norma_source_read(world, files("source.h5", path), network, NULL, &source));
+    norma_test_ok_all(
+        norma_source_read(world, files("source.h5", path), network, NULL, false, &source));
     for (int l = 0; l < 3; l++) {
         const norma_source_pair *pair = norma_source_pair_local(source, l);
         int64_t n = pair->n_features * pair->n_channels_in * norma_kernel_taps(pair->k1);
@@ -135,7 +137,7 @@ static void test_source(void **state)
         norma_test_check_all(difference_from_file(path, name, n, pair->w2) == 0);
     }
     norma_source_destroy(&source);
-    norma_test_ok_all(norma_source_read(world, path, network, needed, &source));
+    norma_test_ok_all(norma_source_read(world, path, network, needed, false, &source));
     norma_test_check_all(norma_source_pair_local(source, 0)->n_features == 0);
     norma_test_check_all(norma_source_pair_local(source, 1)->n_features == 5);
     snprintf(name, sizeof name, "/expected/001/W2");
@@ -151,14 +153,18 @@ static norma_status read_case(const char *kind, const char *name, const norma_ne
     MPI_Comm world = norma_test_runtime->world;
     norma_target *target = NULL;
     norma_source *source = NULL;
+    norma_skips *skips = NULL;
     norma_dataset *dataset = NULL;
     norma_status status = NORMA_OK;
     if (strcmp(kind, "target") == 0)
         status = norma_target_read(world, name, &target);
     else if (strcmp(kind, "source") == 0)
-        status = norma_source_read(world, name, network, NULL, &source);
+        status = norma_source_read(world, name, network, NULL, false, &source);
+    else if (strcmp(kind, "skip") == 0)
+        status = norma_skips_read(world, name, network, &skips);
     else
         status = norma_dataset_read(world, name, 3, &dataset);
+    norma_skips_destroy(&skips);
     norma_target_destroy(&target);
     norma_source_destroy(&source);
     norma_dataset_destroy(&dataset);

@@ -83,6 +83,82 @@ static void test_known_solution_is_annihilated(void **state)
     NORMA_FREE(rows);
 }
 
+/* A kernel that pair and skip make by themselves: the system's rows and its right-hand side agree,
+ * the recovered gamma2 is the one it was made with, no error is left. */
+static void check_residual(norma_width width, norma_residual residual)
+{
+    const int64_t n_features = 6;
+    norma_khatri_rao_shape shape = fixture_shape(3, 2, "2x1+1x2", 1, 1);
+    int64_t n = norma_khatri_rao_n_rows(&shape);
+    bool min = width == NORMA_WIDTH_MIN;
+    bool inside = min && residual == NORMA_RESIDUAL_OUTER;
+    norma_khatri_rao *kr = NULL;
+    norma_width_rule *rule = NULL;
+    double g[6] = {0.5, -0.25, 0.75, 1, -0.5, -0.5};
+    double s[3] = {min ? 2 : 1, min ? 0.5 : 1, min ? -3 : 1};
+    double gamma2[3];
+    double *full = fixture_alloc(n);
+    double *skip = fixture_alloc(n);
+    double *target = fixture_alloc(n);
+    double *rows = fixture_alloc(n + 1);
+    double *rhs = fixture_alloc(n + 1);
+    norma_test_ok(norma_khatri_rao_create(&shape, n_features, &kr));
+    fixture_fill(1, n_features * norma_khatri_rao_width_first(&shape), norma_khatri_rao_first(kr));
+    fixture_fill(2, n_features * norma_khatri_rao_width_second(&shape),
+                 norma_khatri_rao_second(kr));
+    fixture_fill(3, n, skip);
+    norma_khatri_rao_apply(kr, g, full);
+    for (int64_t I = 0; I < n; I++)
+        target[I] =
+            inside ? s[I / (n / 3)] * (full[I] + skip[I]) : s[I / (n / 3)] * full[I] + skip[I];
+    norma_test_ok(norma_width_rule_create_residual(width, residual, &shape, target, skip, &rule));
+    int64_t minimum = norma_width_rule_minimum_residual(width, residual, &shape, target, skip);
+    assert_int_equal(minimum, min ? n - 3 + !inside : n);
+    assert_int_equal(rule->n_system, minimum);
+    double unit = min && !inside ? 1 : rule->scale; /* of gamma1 */
+    for (int64_t I = 0; I < n; I++)
+        full[I] /= unit;
+    norma_width_rule_restrict(rule, full, rows);
+    norma_width_rule_rhs(rule, rhs);
+    for (int64_t r = 0; r < rule->n_rows; r++)
+        norma_test_check(fabs(rows[r] - rhs[r]) <= 1e-14);
+    norma_test_ok(norma_width_rule_recover(rule, full, gamma2));
+    for (int i = 0; i < 3; i++)
+        norma_test_check(norma_test_close(gamma2[i] * rule->scale / unit, s[i], 1e-13, 0));
+    norma_width_rule_error(rule, full, gamma2, rhs);
+    for (int64_t I = 0; I < n; I++)
+        norma_test_check(fabs(rhs[I]) <= 1e-14);
+    double squares = 0;
+    for (int64_t I = 0; I < n; I++)
+        squares += pow(skip[I] * (inside ? s[I / (n / 3)] : 1), 2);
+    norma_test_check(norma_test_close(norma_width_rule_skip_norm(rule, gamma2) * rule->scale,
+                                      sqrt(squares), 1e-13, 0));
+    norma_width_rule_destroy(&rule);
+    skip[3] = NAN;
+    norma_test_fails(norma_width_rule_create_residual(width, residual, &shape, target, skip, &rule),
+                     NORMA_CONFIG, "skip weight [0, 0, position 3]");
+    norma_khatri_rao_destroy(&kr);
+    NORMA_FREE(full);
+    NORMA_FREE(skip);
+    NORMA_FREE(target);
+    NORMA_FREE(rows);
+    NORMA_FREE(rhs);
+}
+
+static void test_residuals(void **state)
+{
+    (void)state;
+    static const double target[2] = {1, 2};
+    norma_khatri_rao_shape shape = fixture_shape(2, 1, "second", 1, 1);
+    norma_width_rule *rule = NULL;
+    for (int width = 0; width < NORMA_N_WIDTHS; width++)
+        for (int residual = NORMA_RESIDUAL_INNER; residual < NORMA_N_RESIDUALS; residual++)
+            check_residual((norma_width)width, (norma_residual)residual);
+    norma_test_fails(norma_width_rule_create_residual(NORMA_WIDTH_MIN, NORMA_RESIDUAL_OUTER, &shape,
+                                                      target, target, &rule),
+                     NORMA_CONFIG, "no equation is left");
+}
+
 /* Columns filled in any ranges are restrict() of KR's columns, closed; expand is its adjoint. */
 static void check_columns(norma_width width, const char *split, bool zero_channel)
 {
@@ -214,9 +290,13 @@ static void test_scales_and_refusals(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_pivots_and_ratios), cmocka_unit_test(test_known_solution_is_annihilated),
-    cmocka_unit_test(test_columns),           cmocka_unit_test(test_right_hand_sides),
-    cmocka_unit_test(test_zero_target),       cmocka_unit_test(test_scales_and_refusals),
+    cmocka_unit_test(test_pivots_and_ratios),
+    cmocka_unit_test(test_known_solution_is_annihilated),
+    cmocka_unit_test(test_columns),
+    cmocka_unit_test(test_right_hand_sides),
+    cmocka_unit_test(test_residuals),
+    cmocka_unit_test(test_zero_target),
+    cmocka_unit_test(test_scales_and_refusals),
 };
 
 norma_test_main_serial("src.width_rule", tests)
