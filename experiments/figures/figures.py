@@ -1,0 +1,151 @@
+"""Shared by the plot.py of every figure: reads a result file of norma by names, draws bands of replicas, saves."""
+import argparse
+import math
+import os
+import re
+
+import h5py
+import matplotlib
+import numpy as np
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402  (the backend comes first)
+
+TEXT = {"font.size": 9, "axes.titlesize": 9, "legend.fontsize": 8, "legend.frameon": False, "figure.dpi": 100,
+        "lines.linewidth": 1.3, "axes.spines.top": False, "axes.spines.right": False}
+
+
+class Result:
+    """A result file. Dimensions of a sweep are chosen by value: get("rmse", width=32)."""
+
+    def __init__(self, path):
+        self.file = h5py.File(path, "r")
+        text = self.file["configuration"][()]
+        self.configuration = text.decode() if isinstance(text, bytes) else text
+        if self.file.attrs["status"] not in ("complete", b"complete"):
+            print(f"{path} is not complete: what is missing is left out")
+
+    def __contains__(self, name):
+        return name in self.file
+
+    def coordinate(self, name):
+        """Values of a dimension or option: numbers, or the names that the file's flags stand for."""
+        data = self.file[name]
+        if "flag_meanings" not in data.attrs:
+            return list(data[()])
+        names = data.attrs["flag_meanings"].split()
+        names = dict(zip(data.attrs["flag_values"], names))
+        return [names[v] for v in data[()]]
+
+    def option(self, name):
+        """Values that an option had: those of its dimension where it was swept, else the one of the configuration
+        (None where it was not set)."""
+        name = name.replace("-", "_")
+        if name in self.file:
+            return self.coordinate(name)
+        line = re.search(rf"^  {name.replace('_', '-')}: *(.*?)(?: +#.*)?$", self.configuration, re.M)
+        if not line:
+            return [None]
+        values = [v.strip().strip('"') for v in line.group(1).strip("[]").split(",")]
+        return [number(v) for v in values]
+
+    def get(self, name, **where):
+        """The variable with the given dimensions chosen by value and so gone, the others as in the file; missing
+        values are NaN. A choice among options that were not swept selects nothing."""
+        data = self.file[name]
+        dimensions = [d[0].name.lstrip("/") for d in data.dims]
+        index = [slice(None)] * len(dimensions)
+        for key, value in where.items():
+            if key in dimensions:
+                index[dimensions.index(key)] = self.coordinate(key).index(value)
+        values = np.asarray(data[tuple(index)], dtype=float)
+        fill = data.attrs.get("_FillValue")
+        if fill is not None and np.issubdtype(data.dtype, np.integer):
+            values[values == float(np.ravel(fill)[0])] = np.nan
+        return values
+
+    def average(self, name, **where):
+        """Average of an observable along the chains and over replicas, and its standard error."""
+        mean = np.ravel(self.get(name + "_mean", **where))
+        error = np.ravel(self.get(name + "_stderr", **where))
+        return float(np.mean(mean)), float(np.sqrt(np.sum(error ** 2)) / error.size)
+
+    def layers(self, name):
+        """Layer numbers of a recorded variable (its last dimension)."""
+        return list(self.file[name].dims)[-1][0][()]
+
+
+def number(text):
+    """A number where the text is one."""
+    try:
+        value = float(text)
+    except ValueError:
+        return text
+    return int(value) if value == int(value or 0) and re.fullmatch(r"-?\d+", text) else value
+
+
+def arguments(script, description):
+    """RESULT.h5 and -o PICTURE.png of a plot.py; by default NAME.h5 here and NAME.png beside it, NAME the folder's."""
+    name = os.path.basename(os.path.dirname(os.path.abspath(script)))
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("result", nargs="?", default=f"{name}.h5", help="result file (default: %(default)s)")
+    parser.add_argument("-o", "--output", help="picture (default: the result's name with .png)")
+    given = parser.parse_args()
+    given.output = given.output or os.path.splitext(given.result)[0] + ".png"
+    plt.rcParams.update(TEXT)
+    return given
+
+
+def mean_and_error(values, axis=0):
+    """Mean over replicas and its standard error (NaN for a single one)."""
+    values = np.asarray(values, dtype=float)
+    n = np.sum(~np.isnan(values), axis=axis)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.nansum(values, axis=axis) / np.where(n > 0, n, np.nan)
+        square = np.nansum((values - np.expand_dims(mean, axis)) ** 2, axis=axis)
+        return mean, np.sqrt(square / np.where(n > 1, n * (n - 1.0), np.nan))
+
+
+def band(axes, x, values, label, color, z=1.96, least=-math.inf, **style):
+    """Mean over replicas (axis 0) with its confidence band, z standard errors to both sides, not below `least` times
+    the mean (for logarithmic axes)."""
+    mean, error = mean_and_error(values)
+    axes.plot(x, mean, label=label, color=color, **style)
+    width = z * np.nan_to_num(error)
+    low = np.maximum(mean - width, least * mean) if least > -math.inf else mean - width
+    axes.fill_between(x, low, mean + width, color=color, alpha=0.25, linewidth=0)
+    return mean, error
+
+
+def slope(x, y):
+    """Least-squares slope of y on x; NaN for fewer than two points."""
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    x, y = x[np.isfinite(y)], y[np.isfinite(y)]
+    return np.polyfit(x, y, 1)[0] if len(x) > 1 else math.nan
+
+
+def gap_square(m, d):
+    """Stationary E V^2 of linear batch-normalized chains, to leading order in 1 / d: m samples, or m + 1 centred
+    ones (src/theory/chain_laws.h)."""
+    return (m - 1) * (m + 2) ** 2 / (4 * m * (m + 1) * d)
+
+
+def linear_distance(n, d):
+    """Root mean square of ||G - G*||_F = n V, n centred samples, identity activation, to leading order in 1 / d."""
+    return n * np.sqrt(gap_square(n - 1, d))
+
+
+def digamma(x):
+    """psi(x), x > 0: recurrence to x > 10, then the asymptotic series (1e-14)."""
+    value = 0.0
+    while x < 10:
+        value -= 1 / x
+        x += 1
+    y = 1 / (x * x)
+    return value + math.log(x) - 0.5 / x - y * (1 / 12 - y * (1 / 120 - y * (1 / 252 - y * (1 / 240 - y / 132))))
+
+
+def save(figure, path):
+    figure.tight_layout()
+    figure.savefig(path)
+    print(f"picture: {path}")

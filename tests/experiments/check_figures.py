@@ -1,0 +1,92 @@
+"""Every folder of experiments/figures: its run.yaml and other configurations are understood and can be planned, and
+its plot.py draws what a small version of the run gives. Exit 77 (skipped) without matplotlib."""
+import contextlib
+import glob
+import importlib.util
+import io
+import os
+import runpy
+import sys
+import traceback
+import warnings
+
+import program
+
+FIGURES = os.path.join(program.SOURCE, "experiments", "figures")
+# What makes a run small, by subcommand and then by folder.
+SMALL = {"chain": {"depth": "40", "replicas": "3", "width": "8,16"}}
+SMALLER = {
+    "check_closed_form": {"batch": "3,4"},
+    "check_log_sigma_min": {"stride": "1", "record": "all"},
+    "check_lyapunov": {"width": "16", "stride": "1"},
+    "rank20_fig2": {"width": "16", "stride": "10", "record": "every:10"},
+    "rank20_fig3b": {"width": "16"},
+    "thesis_fig2_1": {"width": "8"},
+    "thesis_fig2_2": {"burn-in": "10", "record": "all"},
+    "thesis_fig2_3": {"batch": "4,8"},
+    "thesis_fig3_1": {"width": "16"},
+    "thesis_fig3_2": {"width": "16"},
+    "thesis_fig3_3": {"batch": "4"},
+    "thesis_fig3_4": {"width": "16", "batch": "4,8"},
+}
+
+
+def subcommand(path):
+    """The first section of a configuration."""
+    with open(path, encoding="utf-8") as f:
+        return next(line.rstrip()[:-1] for line in f if line.rstrip().endswith(":") and line[0] not in "# ")
+
+
+def check_plot(what, script, result, picture):
+    """Runs a plot.py here, which saves loading matplotlib again, as its own process would see it."""
+    said = io.StringIO()
+    arguments, sys.argv = sys.argv, [script, result, "-o", picture]
+    try:
+        with contextlib.redirect_stdout(said), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of averages that a short chain lacks
+            runpy.run_path(script, run_name="__main__")
+    except (Exception, SystemExit):  # pylint: disable=broad-except
+        program.check(False, f"{what}: plot.py fails: {traceback.format_exc()}")
+        return
+    finally:
+        sys.argv = arguments
+    program.check("picture:" in said.getvalue() and os.path.getsize(picture) > 0, f"{what}: plot.py draws a picture")
+    os.remove(picture)
+
+
+def check_folder(folder, base):
+    name = os.path.basename(folder)
+    for part in "run.yaml", "plot.py", "README.md":
+        program.check(os.path.exists(os.path.join(folder, part)), f"{name} has {part}")
+    for path in sorted(glob.glob(os.path.join(folder, "*.yaml"))):
+        what = f"{name}/{os.path.basename(path)}"
+        command = subcommand(path)
+        done = program.launch([command, "--config", path, "--dry-run", "--quiet"])
+        program.check(done.returncode == 0, f"{what}: --dry-run ends with {done.returncode}: {done.stderr}")
+        if command not in SMALL:
+            continue
+        result = os.path.join(base, what.replace("/", "_") + ".h5")
+        options = {**SMALL[command], **SMALLER.get(name, {})}
+        done = program.launch([command, "--config", path, "--output", result, "--quiet"]
+                              + [f"--{key}={value}" for key, value in options.items()])
+        program.check(done.returncode == 0, f"{what}: a small run ends with {done.returncode}: {done.stderr}")
+        if done.returncode == 0:
+            check_plot(what, os.path.join(folder, "plot.py"), result, os.path.join(base, "picture.png"))
+
+
+
+def main():
+    if importlib.util.find_spec("matplotlib") is None:
+        print("skipped: no matplotlib")
+        sys.exit(77)
+    folders = sorted(glob.glob(os.path.join(FIGURES, "*", "")))
+    program.check(len(folders) > 0, "there are figures")
+    with program.folder() as base:
+        os.environ["MPLCONFIGDIR"] = base
+        for folder in folders:
+            if os.listdir(folder) not in ([], ["__pycache__"]):
+                check_folder(folder.rstrip("/"), base)
+    program.finish()
+
+
+main()
