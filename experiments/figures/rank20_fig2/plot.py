@@ -20,12 +20,14 @@ def main():
     for axes, act in zip(panels[0], acts):
         for preset in result.option("preset"):
             ranks = result.get("numerical_rank", act=act, preset=preset)
-            mean, error = figures.band(axes, result.layers("numerical_rank"), ranks, LABELS[preset], COLORS[preset])
+            mean, error = figures.band(axes, result.layers("numerical_rank"), ranks, LABELS[preset],
+                                       COLORS[preset])
             tau = {"tau": 0.5} if 0.5 in result.coordinate("tau") else {}
             soft, soft_error = result.average("soft_rank", act=act, preset=preset, **tau)
             print(f"{act:9} {preset:8} numerical rank at the end {mean[-1]:.2f} +- {error[-1]:.2f}   "
                   f"soft rank {soft:.3f} +- {soft_error:.3f}")
-        axes.set(title=act, xlabel="layer", xticks=np.linspace(0, result.layers("numerical_rank")[-1], 3), yscale="log", yticks=[1, 2, 4, 8, 16, 32])
+        axes.set(title=act, xlabel="layer",
+                 xticks=np.linspace(0, result.layers("numerical_rank")[-1], 3), yscale="log", yticks=[1, 2, 4, 8, 16, 32])
         axes.set_yticklabels([1, 2, 4, 8, 16, 32])
         axes.minorticks_off()
     panels[0][0].set_ylabel("numerical rank (FP64)")

@@ -33,7 +33,8 @@ def main():
     for i, width in enumerate(widths):
         holds = [b for b, s in zip(batches, share[i]) if s == 1]
         fails = [b for b, s in zip(batches, share[i]) if s < 1]
-        print(f"{width:5}: {max(holds, default=0):3} | {min(fails, default=0) or '-':>3} | {28 + width ** (1 / 1.8):.1f}")
+        print(f"{width:5}: {max(holds, default=0):3} | {min(fails, default=0) or '-':>3} | "
+              f"{28 + width ** (1 / 1.8):.1f}")
     figures.save(picture, given.output)
 
 

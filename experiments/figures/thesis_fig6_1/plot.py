@@ -33,7 +33,8 @@ def main():
         print(f"d {width}: gap " + "  ".join(f"layer {layers[i]}: {mean[i]:.3e} +- {error[i]:.1e}"
                                             for i in sorted({0, 1, len(layers) // 2, len(layers) - 1}))
               + f"   bound at the end {mean[0] * np.exp(-(layers[-1] - 1) / k):.3e}")
-        print(f"d {width}: layers a factor e, fitted: {-1 / figures.slope(layers, np.log(mean)):.1f}, of the bound: {k:.1f}")
+        print(f"d {width}: layers a factor e, fitted: {-1 / figures.slope(layers, np.log(mean)):.1f}, "
+              f"of the bound: {k:.1f}")
     axes.set(yscale="log", xlabel="layer", ylabel="isometry gap")
     if axes.lines:
         axes.legend(title=f"dashed: Thm 6.1 with C = {CONSTANT}", title_fontsize=7)
