@@ -85,7 +85,9 @@ static norma_status open_all(run_state *run, const norma_result_options *options
     NORMA_TRY(norma_checkpoint_open(call->runtime->world, path, &checkpoint, &run->checkpoint));
     NORMA_TRY(norma_chain_output_open(&run->output, call->runtime, call->argc, call->argv,
                                       &run->setup, run->configuration, options));
-    return norma_replicas_create(call->runtime->world, 1, &run->replicas);
+    return norma_replicas_create(call->runtime->world,
+                                 norma_config_get_integer(run->config, 0, "group-size"),
+                                 &run->replicas);
 }
 
 /* The file's end, complete or stopped; then the checkpoint's. */
@@ -113,6 +115,7 @@ static norma_status compute(run_state *run, const norma_result_options *options)
     NORMA_GOTO(status, open_all(run, options));
     blocks.checkpoint = run->checkpoint;
     blocks.replicas = run->replicas;
+    norma_team_init_local(norma_replicas_group_local(run->replicas), &blocks.team);
     blocks.save_interval = 60 * norma_config_get_real(run->config, 0, "checkpoint-every");
     NORMA_GOTO(status, norma_chain_run_replay(&blocks));
     status = norma_chain_run_all(&blocks);

@@ -86,7 +86,7 @@ static norma_status allocate(norma_chain_block *block)
 }
 
 norma_status norma_chain_block_create(const norma_chain_setup *setup, const norma_chain_cell *cell,
-                                      norma_chain_block **out)
+                                      const norma_chain_team *team, norma_chain_block **out)
 {
     norma_chain_block *block = NULL;
     NORMA_TRY(NORMA_CALLOC(block, 1));
@@ -101,6 +101,8 @@ norma_status norma_chain_block_create(const norma_chain_setup *setup, const norm
         norma_chain_block_destroy(&block);
         return status;
     }
+    if (team)
+        norma_chain_join(block->chain, team);
     *out = block;
     return NORMA_OK;
 }

@@ -47,9 +47,11 @@ void norma_chain_layout_init(const norma_chain_setup *setup, const norma_chain_c
 /* Bytes of a block of the cell, from what its chain needs. */
 double norma_chain_block_bytes(const norma_chain_setup *setup, const norma_chain_cell *cell);
 
-/* A block's workspace, for any block of the cell; caller owns. */
+/* A block's workspace, for any block of the cell; caller owns. With a team (NULL: alone) of several
+ * ranks start and step are collective over it, and all members hold the same. */
 NORMA_MUST_USE norma_status norma_chain_block_create(const norma_chain_setup *setup,
                                                      const norma_chain_cell *cell,
+                                                     const norma_chain_team *team,
                                                      norma_chain_block **out);
 void norma_chain_block_destroy(norma_chain_block **block);
 

@@ -243,7 +243,8 @@ norma_status norma_chain_output_open(norma_chain_output *output, const norma_run
         output->summary_at[i] = -1;
     NORMA_TRY(norma_result_create(runtime->world, norma_config_get_text(config, 0, "output"),
                                   options, &output->file));
-    snprintf(grid, sizeof grid, "%d ranks take turns at %lld blocks of replicas", runtime->size,
+    snprintf(grid, sizeof grid, "%d ranks in groups of %lld take turns at %lld blocks of replicas",
+             runtime->size, (long long)norma_config_get_integer(config, 0, "group-size"),
              (long long)setup->n_tasks);
     norma_provenance provenance = {.title = "Chain of representations through random layers",
                                    .argc = argc,

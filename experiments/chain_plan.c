@@ -66,7 +66,7 @@ static norma_status measure(const norma_chain_setup *setup, const norma_chain_ce
     double begun = 0;
     double elapsed = 0;
     *seconds = 0;
-    NORMA_GOTO(status, norma_chain_block_create(setup, cell, &block));
+    NORMA_GOTO(status, norma_chain_block_create(setup, cell, NULL, &block));
     NORMA_GOTO(status, norma_chain_block_start(block, cell->first_task));
     if (cell->depth > 0) /* the first layer warms up */
         NORMA_GOTO(status, norma_chain_block_step(block));
@@ -113,7 +113,9 @@ static norma_status print_plan(const norma_chain_setup *setup, const norma_plan_
     double longest = 0;
     int64_t ranks = machine->n_ranks;
     NORMA_TRY(print_cells(setup, &total, &longest));
-    double busy = (double)(ranks < setup->n_tasks ? ranks : setup->n_tasks);
+    double group = (double)norma_config_get_integer(setup->config, 0, "group-size");
+    double busy = fmin(floor((double)ranks / group), (double)setup->n_tasks) * group;
+    longest /= group; /* at best: what is not the product is shared less evenly */
     norma_progress_format_seconds_local(fmax(total / busy, longest), text[0], sizeof text[0]);
     norma_log_result("# time about %s on %lld ranks, of which %.0f are busy (%.3g core seconds)",
                      text[0], (long long)ranks, busy, total);

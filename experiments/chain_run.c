@@ -47,11 +47,16 @@ static norma_status save(norma_chain_run *run, int64_t task)
     const void *bytes = NULL;
     int64_t size = 0;
     double begun = norma_progress_clock_local();
-    norma_chain_block_get_state(run->block, &bytes, &size);
-    NORMA_TRY(norma_checkpoint_save_local(run->checkpoint, task, bytes, size));
-    NORMA_TRY(norma_checkpoint_sync_local(run->checkpoint));
+    norma_status status = NORMA_OK;
+    if (norma_team_is_root_local(&run->team)) {
+        norma_chain_block_get_state(run->block, &bytes, &size);
+        status = norma_checkpoint_save_local(run->checkpoint, task, bytes, size);
+        if (status == NORMA_OK)
+            status = norma_checkpoint_sync_local(run->checkpoint);
+    }
+    status = norma_team_agree(&run->team, status);
     norma_stop_note_save_local(norma_progress_clock_local() - begun);
-    return NORMA_OK;
+    return status;
 }
 
 static void report(norma_chain_run *run)
@@ -83,7 +88,8 @@ static norma_status advance(norma_chain_run *run, int64_t task)
         norma_stop_request request = norma_replicas_poll(run->replicas, work);
         double now = norma_progress_clock_local();
         bool ends = request == NORMA_STOP_END && norma_chain_block_layer(run->block) < cell->depth;
-        if (request == NORMA_STOP_SAVE || ends || now - saved >= run->save_interval) {
+        bool due = norma_team_root_says(&run->team, now - saved >= run->save_interval);
+        if (request == NORMA_STOP_SAVE || ends || due) {
             norma_chain_block_add_seconds(run->block, now - counted);
             counted = now;
             NORMA_TRY(save(run, task));
@@ -105,13 +111,22 @@ static norma_status begin(norma_chain_run *run, int64_t task)
     int64_t size = 0;
     if (!run->block || norma_chain_block_cell(run->block) != cell) {
         norma_chain_block_destroy(&run->block);
-        NORMA_TRY(norma_chain_block_create(run->setup, cell, &run->block));
+        NORMA_TRY(norma_team_agree(
+            &run->team, norma_chain_block_create(run->setup, cell, &run->team.chain, &run->block)));
     }
-    if (norma_checkpoint_resumed_local(run->checkpoint))
-        NORMA_TRY(norma_checkpoint_load_local(run->checkpoint, task, &bytes, &size));
+    norma_status status = NORMA_OK;
+    if (norma_checkpoint_resumed_local(run->checkpoint) && norma_team_is_root_local(&run->team))
+        status = norma_checkpoint_load_local(run->checkpoint, task, &bytes, &size);
+    status = norma_team_agree(&run->team, status);
+    if (status == NORMA_OK)
+        status = norma_team_share(&run->team, &bytes, &size);
+    if (status != NORMA_OK) {
+        norma_mem_free(bytes);
+        return status;
+    }
     if (!bytes)
         return norma_chain_block_start(run->block, task);
-    norma_status status = norma_chain_block_set_state(run->block, bytes, size);
+    status = norma_chain_block_set_state(run->block, bytes, size);
     norma_mem_free(bytes);
     if (status == NORMA_OK) /* counts as work done */
         (void)norma_replicas_poll(run->replicas, norma_chain_setup_layer_work(cell) *
@@ -133,6 +148,8 @@ static norma_status compute(void *context, int64_t ticket)
         return NORMA_OK;
     NORMA_TRY(begin(run, task));
     norma_status status = advance(run, task);
+    if (!norma_team_is_root_local(&run->team))
+        return status;
     if (status == NORMA_STOPPED) {
         outcome = norma_chain_block_unfinished(run->block);
         NORMA_TRY(norma_chain_output_write_local(run->output, cell, task, &outcome));

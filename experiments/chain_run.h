@@ -5,12 +5,14 @@
 #include "io/checkpoint.h"
 #include "mpi/progress.h"
 #include "mpi/replicas.h"
+#include "mpi/team.h"
 
 typedef struct norma_chain_run {
     const norma_chain_setup *setup; /* borrowed, as are the next three */
     norma_chain_output *output;
     norma_checkpoint *checkpoint;
     norma_replicas *replicas;
+    norma_team team;          /* this rank's group */
     unsigned char *done;      /* [n_tasks]: finished in an earlier go; owned */
     norma_chain_block *block; /* of the last cell; owned */
     double save_interval;     /* seconds */

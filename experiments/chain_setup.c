@@ -144,6 +144,10 @@ static norma_status make_cell(const norma_chain_setup *setup, int64_t i, bool al
     NORMA_TRY(norma_chain_check(&cell->spec, &cell->input, &cell->request, setup->n_replicas,
                                 &cell->needs));
     cell->lanes = cell->needs.lanes;
+    if (norma_config_get_integer(config, 0, "group-size") > 1 && cell->needs.not_shared)
+        return NORMA_FAIL(norma_config_blame(config, "group-size"),
+                          "%s: several ranks cannot share this chain: %s",
+                          norma_config_where(config, "group-size"), cell->needs.not_shared);
     double d = (double)cell->spec.width;
     double n = (double)cell->spec.batch;
     double columns = cell->spec.law == NORMA_CHAIN_LAW_EXACT ? n : d;

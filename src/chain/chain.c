@@ -113,6 +113,11 @@ void norma_chain_destroy(norma_chain **chain)
     NORMA_FREE(*chain);
 }
 
+void norma_chain_join(norma_chain *chain, const norma_chain_team *team)
+{
+    chain->team = team->size > 1 ? team : NULL;
+}
+
 const norma_chain_spec *norma_chain_get_spec(const norma_chain *chain)
 {
     return &chain->spec;

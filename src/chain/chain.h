@@ -12,6 +12,7 @@
 #include "src/chain/input.h"
 #include "src/chain/observables.h"
 #include "src/chain/spec.h"
+#include "src/chain/team.h"
 
 #include <stdint.h>
 
@@ -34,6 +35,7 @@ NORMA_MUST_USE norma_status norma_chain_create(const norma_chain_spec *spec,
 typedef struct norma_chain_needs {
     int lanes;
     double bytes, state_bytes;
+    const char *not_shared; /* why a team cannot compute it, a constant; NULL when it can */
 } norma_chain_needs;
 
 /* The same checks and errors as norma_chain_create, nothing being allocated. */
@@ -41,6 +43,12 @@ NORMA_MUST_USE norma_status norma_chain_check(const norma_chain_spec *spec,
                                               const norma_chain_input *input,
                                               const norma_observable_request *request,
                                               int64_t n_replicas, norma_chain_needs *needs);
+
+/* From now on start, step and measure are collective over the team, whose members hold equal chains
+ * and call them alike; values and states are equal on all. Panels of W's rows are dealt out, and
+ * observables to be measured; every number has the bits that one process alone gives it. The chain
+ * must be one that can be shared (norma_chain_needs). `team` is borrowed. */
+void norma_chain_join(norma_chain *chain, const norma_chain_team *team);
 
 /* Frees and nulls; NULL is allowed. */
 void norma_chain_destroy(norma_chain **chain);

@@ -28,6 +28,7 @@ struct norma_chain {
     const norma_lanes_kernels *kernels; /* of small matrices; NULL: BLAS and LAPACK */
     int lanes;                          /* 1 or NORMA_LANES */
     int n_replicas;                     /* lanes in use */
+    const norma_chain_team *team;       /* NULL: alone */
     bool scale_free;                    /* H may be held as h 2^e */
     norma_chain_draw draw;              /* draw.layer counts the layers done */
     int64_t making;                     /* the layer that messages name: 0 for the input */

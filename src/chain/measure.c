@@ -132,10 +132,8 @@ double norma_chain_scaled(double x, int64_t exponent)
     return ldexp(x, (int)(exponent > most ? most : exponent < -most ? -most : exponent));
 }
 
-norma_status norma_chain_measure(norma_chain *chain, norma_observable_set set, double *values)
+static norma_status measure_set(norma_chain *chain, norma_observable_set set, double *values)
 {
-    set &= chain->request.wanted;
-    measure_columns(chain, set, values);
     if (set & (OF_SMALL_GRAM | OF_SAMPLE_GRAM))
         NORMA_TRY(norma_chain_measure_gram(chain, set, values));
     if (set & OF_SPECTRUM)
@@ -145,4 +143,35 @@ norma_status norma_chain_measure(norma_chain *chain, norma_observable_set set, d
         NORMA_TRY(norma_chain_frame_log_sigma_min(
             chain->frame, &values[chain->offset[NORMA_OBSERVABLE_LOG_SIGMA_MIN]]));
     return NORMA_OK;
+}
+
+/* Each part of the set is one member's; a Gram matrix is made again rather than sent. */
+static norma_status measure_together(norma_chain *chain, norma_observable_set set, double *values)
+{
+    static const norma_observable_set parts[] = {OF_SPECTRUM, BIT(TR_M3),
+                                                 OF_SMALL_GRAM & ~BIT(TR_M3), OF_SAMPLE_GRAM};
+    enum { N_PARTS = sizeof parts / sizeof parts[0] };
+    const norma_chain_team *team = chain->team;
+    norma_observable_set mine = 0;
+    int member[N_PARTS] = {0};
+    int next = 0;
+    for (int p = 0; p < N_PARTS; p++) {
+        member[p] = next % team->size;
+        next += (set & parts[p]) != 0;
+        mine |= member[p] == team->rank ? set & parts[p] : 0;
+    }
+    NORMA_TRY(team->agree(team->context, measure_set(chain, mine, values)));
+    for (int o = 0; o < NORMA_N_OBSERVABLES; o++)
+        for (int p = 0; p < N_PARTS; p++)
+            if (set & parts[p] & NORMA_OBSERVABLE_BIT(o))
+                team->broadcast(team->context, member[p], chain->offset[o + 1] - chain->offset[o],
+                                values + chain->offset[o]);
+    return NORMA_OK;
+}
+
+norma_status norma_chain_measure(norma_chain *chain, norma_observable_set set, double *values)
+{
+    set &= chain->request.wanted;
+    measure_columns(chain, set, values);
+    return chain->team ? measure_together(chain, set, values) : measure_set(chain, set, values);
 }

@@ -2,6 +2,7 @@
 #include "src/chain/chain_state.h"
 
 #include <math.h>
+#include <stddef.h>
 
 /* Bytes of a panel of W: it stays in the second-level cache until it is multiplied. */
 #define PANEL_BYTES ((int64_t)1 << 18)
@@ -131,6 +132,17 @@ static double product_numbers(const norma_chain *chain)
     return numbers;
 }
 
+static const char *why_not_shared(const norma_chain *chain)
+{
+    if (chain->spec.law == NORMA_CHAIN_LAW_EXACT)
+        return "law exact draws no W whose rows could be dealt out (--law pathwise does)";
+    if (chain->spec.weights == NORMA_DISTRIBUTION_ORTHOGONAL)
+        return "orthogonal weights are applied as reflections, one after the other";
+    if (norma_chain_wants_frame(chain))
+        return "log_sigma_min and Lyapunov exponents are followed by one rank";
+    return chain->kernels ? "a chain with width and batch up to 64 is too small" : NULL;
+}
+
 void norma_chain_needs_get(const norma_chain *chain, norma_chain_needs *needs)
 {
     const double d = (double)chain->spec.width, n = (double)chain->spec.batch;
@@ -148,6 +160,7 @@ void norma_chain_needs_get(const norma_chain *chain, norma_chain_needs *needs)
         state += d * k + k * k + k;
     }
     needs->lanes = chain->lanes;
+    needs->not_shared = why_not_shared(chain);
     needs->bytes = 8 * numbers + norma_chain_scratch_bytes(chain);
     needs->state_bytes = 8 * state;
 }

@@ -1,3 +1,4 @@
+#include "src/base/index.h"
 #include "src/base/mem.h"
 #include "src/chain/chain_state.h"
 #include "src/chain/lapack.h"
@@ -10,21 +11,51 @@
  * error there is the rounding over the ratio's square. */
 #define CHOLESKY_RATIO 0.03
 
-/* W's rows, drawn a panel at a time, times h; y likewise for the frame. */
-static void multiply_panels(norma_chain *chain, double alpha, double beta)
+/* Rows first .. first + count - 1 of W, drawn a panel at a time, times h; y likewise for the frame.
+ */
+static void multiply_rows(norma_chain *chain, int64_t first, int64_t count, double alpha,
+                          double beta)
 {
     const norma_chain_spec *spec = &chain->spec;
     const int d = (int)spec->width, n = (int)spec->batch;
     norma_chain_frame *frame = chain->frame;
-    for (int64_t first = 0; first < spec->width; first += chain->panel_rows) {
-        int64_t left = spec->width - first;
-        int rows = (int)(left < chain->panel_rows ? left : chain->panel_rows);
+    for (int64_t end = first + count; first < end; first += chain->panel_rows) {
+        int rows = (int)(end - first < chain->panel_rows ? end - first : chain->panel_rows);
         norma_chain_weights_rows(spec, &chain->draw, first, rows, chain->panel, chain->mask);
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, n, d, alpha, chain->panel, d,
                     chain->h, n, beta, chain->z + first * n, n);
         if (frame)
             cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, rows, (int)frame->k, d, alpha,
                         chain->panel, d, frame->q, d, beta, frame->y + first, d);
+    }
+}
+
+/* A team's member takes whole panels, so that every product is the one of a chain alone. */
+static int64_t rows_of_member(const norma_chain *chain, int member, int64_t *first)
+{
+    const int64_t d = chain->spec.width, rows = chain->panel_rows;
+    int64_t n =
+        norma_index_share(norma_index_ceil_divide(d, rows), chain->team->size, member, first);
+    int64_t end = (*first + n) * rows;
+    *first *= rows;
+    return (end < d ? end : d) - *first;
+}
+
+static void multiply_panels(norma_chain *chain, double alpha, double beta)
+{
+    const norma_chain_team *team = chain->team;
+    int64_t first = 0;
+    if (!team) {
+        multiply_rows(chain, 0, chain->spec.width, alpha, beta);
+        return;
+    }
+    int64_t count = rows_of_member(chain, team->rank, &first);
+    multiply_rows(chain, first, count, alpha, beta);
+    for (int member = 0; member < team->size; member++) {
+        count = rows_of_member(chain, member, &first);
+        if (count > 0)
+            team->broadcast(team->context, member, count * chain->spec.batch,
+                            chain->z + first * chain->spec.batch);
     }
 }
 
