@@ -202,10 +202,10 @@ static void test_bad_files(void **state)
     norma_test_check_all(n_bad == 0 && n_cases > 70);
 }
 
-/* The real network: its own single-precision outputs, stored by whoever trained it. */
-static void test_reference_outputs(void **state)
+/* Real networks of all trained activations: their own single-precision outputs, stored by whoever
+ * trained them. */
+static void check_reference_outputs(const char *name, int64_t n_layers)
 {
-    (void)state;
     enum { IMAGES = 100 };
     char path[PATH_LENGTH];
     const char *source = getenv("NORMA_SOURCE");
@@ -214,10 +214,10 @@ static void test_reference_outputs(void **state)
     norma_dataset *dataset = NULL;
     norma_forward *forward = NULL;
     double *a = NULL, *b = NULL;
-    snprintf(path, sizeof path, "%s/experiments/data/fashion_cnn_w32.h5", source ? source : ".");
+    snprintf(path, sizeof path, "%s/experiments/data/%s.h5", source ? source : ".", name);
     norma_test_ok_all(norma_target_read(world, path, &target));
     const norma_network *network = norma_target_network_local(target);
-    norma_test_check_all(network->n_layers == 6);
+    norma_test_check_all(network->n_layers == n_layers);
     norma_test_ok_all(norma_dataset_read(world, network->dataset, IMAGES, &dataset));
     const norma_images *images = norma_dataset_images_local(dataset);
     norma_test_ok_all(norma_images_check(images, network));
@@ -239,6 +239,17 @@ static void test_reference_outputs(void **state)
     NORMA_FREE(b);
     norma_dataset_destroy(&dataset);
     norma_target_destroy(&target);
+}
+
+static void test_reference_outputs(void **state)
+{
+    (void)state;
+    check_reference_outputs("fashion_cnn_w32", 6);
+    check_reference_outputs("fashion_cnn_w16_relu", 5);
+    check_reference_outputs("fashion_cnn_w16_leaky-relu", 5);
+    check_reference_outputs("fashion_cnn_w16_tanh", 5);
+    check_reference_outputs("fashion_cnn_w16_sigmoid", 5);
+    check_reference_outputs("fashion_cnn_w16_gelu", 5);
 }
 
 static const struct CMUnitTest tests[] = {
