@@ -253,6 +253,20 @@ static norma_status check_epsilon(const norma_config *config, const norma_recons
                       norma_config_where(config, "epsilon"));
 }
 
+/* Known before anything is solved. */
+static norma_status check_input_range(const norma_config *config,
+                                      const norma_reconstruct_cell *cell)
+{
+    if (cell->bound != NORMA_BOUND_INTERVAL_DEEP ||
+        cell->network->input_min <= cell->network->input_max)
+        return NORMA_OK;
+    return NORMA_FAIL(NORMA_CONFIG,
+                      "%s: declares no input_min and input_max, the range of its inputs, which "
+                      "interval-deep bounds start from: set these root attributes, or give "
+                      "--dataset",
+                      norma_config_get_text(config, 0, "target"));
+}
+
 norma_status norma_reconstruct_cell_init(const norma_config *config,
                                          const norma_reconstruct_inputs *inputs, int64_t number,
                                          bool shapes_only, norma_reconstruct_cell *cell)
@@ -286,6 +300,7 @@ norma_status norma_reconstruct_cell_init(const norma_config *config,
         cell->network = norma_target_network_local(inputs->target);
     else
         NORMA_TRY(draw_target(config, shapes_only, cell));
+    NORMA_TRY(check_input_range(config, cell));
 
     NORMA_TRY(NORMA_CALLOC(cell->layers, cell->network->n_layers));
     cell->n_layers = cell->network->n_layers;

@@ -40,6 +40,8 @@ def damaged_targets(folder):
                      "bn_gamma": 100 * np.ones(3), "bn_beta": np.zeros(3), "bn_mean": np.zeros(3),
                      "bn_var": np.ones(3)})
     program.write_target(paths["gap"], [good, good], **root)
+    paths["range"] = os.path.join(folder, "range.h5")
+    program.write_target(paths["range"], [good], input_shape=root["input_shape"])
     with h5py.File(paths["gap"], "a") as f:
         f.move("layers/001", "layers/002")
     open(paths["empty"], "w").close()
@@ -86,6 +88,7 @@ def cases(folder):
     yield "malformed yaml", ["--config", malformed], 2, "malformed.yaml"
     yield "missing config", ["--config", config + ".not"], 2, "run.yaml.not"
     yield "missing target", ["--target", "nowhere.h5"], 2, "nowhere.h5"
+    yield "no range of inputs", ["--target", targets["range"]], 2, "range.h5: declares no input_min"
     yield "missing dataset", ["--target", program.TRAINED, "--dataset", "nowhere"], 2, "nowhere"
     yield "missing path", ["--target", program.TRAINED + ":/layers/000/wieght"], 2, "weight"
     yield "nan", ["--target", targets["nan"]], 2, "[1, 0, 2, 1]"
