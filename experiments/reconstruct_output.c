@@ -45,6 +45,8 @@ static const field layer_fields[] = {
     {"n_minimum", "1", "features that the width rule asks for", LAYER(COUNT, n_minimum)},
     {"n_features", "1", "features c1", LAYER(COUNT, n_features)},
     {"n_used", "1", "features that took part in the solution", LAYER(COUNT, n_used)},
+    {"numerical_rank", "1", "numerical rank of the system, as solved",
+     LAYER(COUNT, numerical_rank)},
     {"seconds", "s", "time of factorization and solution", LAYER(REAL, seconds)},
     {"seconds_assembly", "s", "time of the assembly", LAYER(REAL, seconds_assembly)},
     {"seconds_condition", "s", "time of the condition numbers", LAYER(REAL, seconds_condition)},

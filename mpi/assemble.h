@@ -9,9 +9,10 @@
 #include "src/features/width_rule.h"
 #include "src/random/tensor.h"
 
-/* Fills `matrix` (n_system x n_system) with the leading n_system columns of the rule's system, its
- * closing row included. Collective over the grid's communicator (one agreement); uses OpenMP.
- * w1 [.][c0 |K1|], w2 [.][c2 |K2|] must have at least n_system features. */
+/* Fills `matrix` with the leading rows and columns of the rule's system: n_system rows include the
+ * closing one, n_rows are M. Collective over the grid's communicator (one agreement); uses OpenMP.
+ * w1 [.][c0 |K1|], w2 [.][c2 |K2|] must have at least as many features
+ * as it has columns. */
 NORMA_MUST_USE norma_status norma_assemble_system(const norma_width_rule *rule,
                                                   const norma_tensor *w1, const norma_tensor *w2,
                                                   norma_dmat *matrix);

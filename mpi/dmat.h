@@ -26,6 +26,10 @@ typedef struct norma_dmat {
 /* The elements of the largest local block of an n x n matrix on a grid. Local, pure. */
 int64_t norma_dmat_largest_local(int64_t n, int64_t block, norma_grid_shape shape);
 
+/* The same of an n_rows x n_columns matrix. Local, pure. */
+int64_t norma_dmat_largest_share_local(int64_t n_rows, int64_t n_columns, int64_t block,
+                                       norma_grid_shape shape);
+
 /* The smallest number of ranks whose grid (norma_grid_choose_local) keeps every local block of an
  * n x n matrix within NORMA_DMAT_MAX_LOCAL; INT_MAX where that is more than 2^30. Local, pure. */
 int norma_dmat_ranks_needed_local(int64_t n, int64_t block);
@@ -40,7 +44,12 @@ NORMA_MUST_USE norma_status norma_dmat_check_local(int64_t n, int64_t block,
 NORMA_MUST_USE norma_status norma_dmat_create(const norma_grid *grid, int64_t n, int64_t block,
                                               norma_dmat **out);
 
-/* The same in single precision. */
+/* The same with n_rows x n_columns; NORMA_LIMIT likewise. */
+NORMA_MUST_USE norma_status norma_dmat_create_rectangle(const norma_grid *grid, int64_t n_rows,
+                                                        int64_t n_columns, int64_t block,
+                                                        norma_dmat **out);
+
+/* A square one in single precision. */
 NORMA_MUST_USE norma_status norma_dmat_create_single(const norma_grid *grid, int64_t n,
                                                      int64_t block, norma_dmat **out);
 

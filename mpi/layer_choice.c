@@ -1,5 +1,7 @@
 #include "mpi/layer_choice.h"
 
+#include "mpi/assemble.h"
+#include "mpi/dense.h"
 #include "mpi/dmat.h"
 #include "mpi/lu.h"
 #include "mpi/product.h"
@@ -19,7 +21,7 @@
  * part. */
 #define KRYLOV_EXCESS 0.05
 
-static const char *const names[NORMA_N_SOLVERS] = {"auto", "lu", "krylov"};
+static const char *const names[NORMA_N_SOLVERS] = {"auto", "lu", "krylov", "qr", "svd"};
 
 norma_status norma_solver_from_name(const char *name, norma_solver *out)
 {
@@ -30,8 +32,8 @@ norma_status norma_solver_from_name(const char *name, norma_solver *out)
         }
     }
     const char *nearest = norma_text_nearest(name, names, NORMA_N_SOLVERS);
-    return NORMA_FAIL(NORMA_CONFIG, "solver '%s' is not known: auto, lu or krylov%s%s%s", name,
-                      nearest ? " (did you mean " : "", nearest ? nearest : "",
+    return NORMA_FAIL(NORMA_CONFIG, "solver '%s' is not known: auto, lu, krylov, qr or svd%s%s%s",
+                      name, nearest ? " (did you mean " : "", nearest ? nearest : "",
                       nearest ? "?)" : "");
 }
 
@@ -82,7 +84,35 @@ static void expect_lu(const norma_layer_problem *problem, const norma_solver_opt
                 8 * 4 * n;
 }
 
-/* Fills everything that depends on the solver; NORMA_LIMIT when lu cannot hold its matrix. */
+static norma_dense_size dense_size(norma_solver solver, const norma_layer_choice *c)
+{
+    return (norma_dense_size){.n_rows = c->n_system,
+                              .n_columns = c->n_used,
+                              .block = c->block_size,
+                              .vectors = solver == NORMA_SOLVER_SVD};
+}
+
+static void expect_dense(const norma_layer_problem *problem, int n_ranks, norma_layer_choice *c)
+{
+    norma_dense_size size = dense_size(c->solver, c);
+    c->grid = norma_dense_grid_local(&size, n_ranks);
+    c->iterations = 1;
+    c->flops = norma_dense_flops_local(c->n_system, c->n_used, size.vectors);
+    c->bytes += norma_dense_bytes_local(&size, c->grid) +
+                norma_assemble_bytes_local(&problem->shape, omp_get_max_threads());
+}
+
+static norma_status check_limits(norma_solver solver, int n_ranks, const norma_layer_choice *c)
+{
+    if (solver == NORMA_SOLVER_KRYLOV)
+        return NORMA_OK;
+    if (solver == NORMA_SOLVER_LU)
+        return norma_dmat_check_local(c->n_system, c->block_size, c->grid);
+    norma_dense_size size = dense_size(solver, c);
+    return norma_dense_check_local(&size, n_ranks);
+}
+
+/* Fills everything that depends on the solver; NORMA_LIMIT when it cannot hold its matrix. */
 static norma_status expect(const norma_layer_problem *problem, const norma_solver_options *options,
                            int n_ranks, norma_solver solver, norma_layer_choice *c)
 {
@@ -99,10 +129,11 @@ static norma_status expect(const norma_layer_problem *problem, const norma_solve
                8 * ((double)problem->n_features + (double)c->n_used + 10 * n);
     if (solver == NORMA_SOLVER_KRYLOV)
         expect_krylov(problem, n_ranks, c);
-    else
+    else if (solver == NORMA_SOLVER_LU)
         expect_lu(problem, options, n_ranks, c);
-    return solver == NORMA_SOLVER_LU ? norma_dmat_check_local(c->n_system, c->block_size, c->grid)
-                                     : NORMA_OK;
+    else
+        expect_dense(problem, n_ranks, c);
+    return check_limits(solver, n_ranks, c);
 }
 
 /* auto: krylov below the minimum, where lu cannot, and from KRYLOV_EXCESS on; lu elsewhere, if its
@@ -155,7 +186,7 @@ norma_status norma_layer_choice_make_local(const norma_layer_problem *problem,
     if (options->solver == NORMA_SOLVER_LU && problem->n_features < c.n_system)
         return NORMA_FAIL(NORMA_CONFIG,
                           "lu needs as many features as equations: %lld features, %lld equations "
-                          "(%s rule); krylov solves such a layer in least squares",
+                          "(%s rule); krylov, qr and svd solve such a layer in least squares",
                           (long long)problem->n_features, (long long)c.n_system,
                           norma_width_name(problem->width));
     if (options->solver == NORMA_SOLVER_AUTO)

@@ -15,6 +15,8 @@
 static norma_system_solver *const solvers[NORMA_N_SOLVERS] = {
     [NORMA_SOLVER_LU] = norma_solve_lu,
     [NORMA_SOLVER_KRYLOV] = norma_solve_krylov,
+    [NORMA_SOLVER_QR] = norma_solve_qr,
+    [NORMA_SOLVER_SVD] = norma_solve_svd,
 };
 
 /* An answer this many times above the floor is no answer. */
@@ -87,10 +89,10 @@ static void announce(const work *w, const norma_solver_options *options)
     if (options->solver == NORMA_SOLVER_AUTO)
         norma_log_news("solver auto: %s (%s)", norma_solver_name(c->solver), c->reason);
     if (c->n_used < w->problem->n_features)
-        norma_log_news("%s uses the leading %lld of %lld features, the others get 0 (krylov: all, "
-                       "minimum norm)",
-                       norma_solver_name(c->solver), (long long)c->n_used,
-                       (long long)w->problem->n_features);
+        norma_log_news(
+            "%s uses the leading %lld of %lld features, the others get 0 (krylov, qr, svd: "
+            "all, minimum norm)",
+            norma_solver_name(c->solver), (long long)c->n_used, (long long)w->problem->n_features);
     int n_idle = 0;
     MPI_Comm_size(w->comm, &n_idle);
     n_idle -= c->grid.n_rows * c->grid.n_columns;
@@ -253,6 +255,7 @@ static void describe(const work *w, norma_layer_solution *s)
     s->n_used = w->choice.n_used;
     s->solver = w->choice.solver;
     s->least_squares = s->n_features < s->n_minimum;
+    s->numerical_rank = s->least_squares ? s->n_features : s->n_minimum;
     s->relative_gradient = NAN;
 }
 

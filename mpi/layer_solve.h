@@ -30,6 +30,8 @@ typedef enum norma_solver {
     NORMA_SOLVER_AUTO,   /* lu or krylov, from the shape, the memory and the excess */
     NORMA_SOLVER_LU,     /* FP64 factors, refined with the structured residual */
     NORMA_SOLVER_KRYLOV, /* matrix-free: minimum norm above the minimum, else least squares */
+    NORMA_SOLVER_QR,     /* FP64 factors: minimum norm above the minimum, else least squares */
+    NORMA_SOLVER_SVD,    /* pseudo-inverse, whatever the rank */
     NORMA_N_SOLVERS
 } norma_solver;
 
@@ -67,8 +69,10 @@ typedef struct norma_layer_solution {
     int64_t n_minimum;              /* features that the rule asks for */
     int64_t n_features;             /* c1 */
     int64_t n_used;                 /* features that took part: c1, or the leading ones (lu) */
-    int64_t iterations;             /* refinement steps (lu), iterations (krylov) */
-    bool least_squares;             /* c1 below the minimum: the residual is not zero */
+    int64_t iterations;             /* refinement steps, or iterations (krylov) */
+    int64_t numerical_rank;         /* of the system, as solved */
+    bool least_squares;             /* c1 below the minimum, or a deficient rank (svd): the residual
+                                     * is not zero */
     norma_solver solver;            /* that was used: never AUTO */
     double rmse;                    /* of diag(gamma2) KR gamma1 (+ Ws) against Wt, n entries */
     double max_error;               /* largest entry of the same difference */

@@ -31,6 +31,15 @@ norma_system_solver norma_solve_lu;
  * with fewer; restarted from the true residual until that is at the floor, or stationary. */
 norma_system_solver norma_solve_krylov;
 
+/* QR factors: minimum norm with at least as many features as equations, least squares with fewer;
+ * refined with the structured residual. NORMA_NUMERIC for a deficient rank. */
+norma_system_solver norma_solve_qr;
+
+/* Pseudo-inverse from the singular value decomposition, refined likewise. Singular values at or
+ * below max(equations, features) 2 u sigma_max count as zero; a deficient rank is said in the log,
+ * and in solution->numerical_rank, and makes the answer one of least squares and minimum norm. */
+norma_system_solver norma_solve_svd;
+
 /* Unit roundoff of FP64, 2^-53. */
 #define NORMA_ROUNDOFF 0x1p-53
 
