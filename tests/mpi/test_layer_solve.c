@@ -59,6 +59,7 @@ static void test_singular_systems(void **state)
         memcpy(f.first + last * 2, f.first + 4, 2 * sizeof *f.first);
         memcpy(f.second + last * 27, f.second + 2 * 27, 27 * sizeof *f.second);
         expect_failure(&f, NORMA_SOLVER_LU, NORMA_NUMERIC, "singular");
+        expect_failure(&f, NORMA_SOLVER_QR, NORMA_NUMERIC, "svd gives the pseudo-inverse");
         expect_failure(&f, NORMA_SOLVER_KRYLOV, NORMA_NUMERIC, "");
         fixture_destroy(&f);
     }
@@ -76,7 +77,8 @@ static void test_singular_systems(void **state)
         for (int64_t J = 0; J < f.problem.n_features; J++)
             memset(f.second + J * 27 + 9, 0, 9 * sizeof *f.second);
         for (int solver = 0; solver < n_all_solvers; solver++)
-            expect_failure(&f, all_solvers[solver], NORMA_NUMERIC, "");
+            if (all_solvers[solver] != NORMA_SOLVER_SVD || width == NORMA_WIDTH_MIN)
+                expect_failure(&f, all_solvers[solver], NORMA_NUMERIC, "");
         fixture_destroy(&f);
     }
 }
@@ -245,7 +247,7 @@ static void test_names(void **state)
                          strcmp(norma_solver_name(solver), "krylov") == 0);
     norma_test_fails_all(norma_solver_from_name("krilov", &solver), NORMA_CONFIG,
                          "did you mean krylov?");
-    norma_test_fails_all(norma_solver_from_name("svd", &solver), NORMA_CONFIG, "'svd'");
+    norma_test_fails_all(norma_solver_from_name("cgs", &solver), NORMA_CONFIG, "'cgs'");
 }
 
 static const struct CMUnitTest tests[] = {

@@ -89,14 +89,15 @@ static int64_t write_system(const fixture *f, int64_t n_used, double *matrix, do
     return n_rows;
 }
 
-/* x = pseudo-inverse times b and the condition number of the first m of lda rows; b NULL: only the
- * latter. */
+/* x = pseudo-inverse times b and the condition number of the first m of lda rows, of the singular
+ * values that are not zero to rounding; b NULL: only the latter. */
 static double pseudo_inverse(const double *matrix, int64_t rows, int64_t lda, int64_t columns,
                              const double *b, double *x)
 {
     int m = (int)rows;
     int n = (int)columns;
     int k = m < n ? m : n;
+    int ldvt = k;
     int lwork = 10 * (m + n) + 100;
     int info = 0;
     double *a = fixture_alloc(rows * columns);
@@ -106,13 +107,15 @@ static double pseudo_inverse(const double *matrix, int64_t rows, int64_t lda, in
     double *work = fixture_alloc(lwork);
     for (int64_t J = 0; J < columns; J++)
         memcpy(a + J * rows, matrix + J * lda, (size_t)rows * sizeof *a);
-    dgesvd_("S", "S", &m, &n, a, &m, s, u, &m, vt, &k, work, &lwork, &info);
+    dgesvd_("S", "S", &m, &n, a, &m, s, u, &m, vt, &ldvt, work, &lwork, &info);
+    while (k > 1 && s[k - 1] <= (m > n ? m : n) * DBL_EPSILON * s[0])
+        k--;
     for (int r = 0; b && r < k; r++) {
         double along = 0;
         for (int64_t I = 0; I < rows; I++)
             along += u[(int64_t)r * rows + I] * b[I];
         for (int64_t J = 0; J < columns; J++)
-            x[J] += along / s[r] * vt[J * k + r];
+            x[J] += along / s[r] * vt[J * ldvt + r];
     }
     double condition = info == 0 ? s[0] / s[k - 1] : NAN;
     NORMA_FREE(a);
