@@ -207,6 +207,11 @@ static norma_status judge(work *w, norma_layer_solution *s)
     double reach = norm * norma_replicated_norm_local(s->gamma1, w->choice.n_used);
     s->floor = 10 * NORMA_ROUNDOFF * (reach + norma_width_rule_skip_norm(rule, s->gamma2)) / root_n;
     measure_single(w, s, &s->rmse_single);
+    if (!(s->floor * root_n <= LARGEST_RESIDUAL * size || size == 0))
+        return NORMA_FAIL(NORMA_NUMERIC,
+                          "%s: rounding alone moves the kernel by %.3g of itself: are features of "
+                          "the source zero?",
+                          norma_solver_name(s->solver), s->floor * root_n / size);
     if (s->least_squares)
         return NORMA_OK;
     if (!(s->relative_residual <= LARGEST_RESIDUAL)) /* a huge gamma has a floor as high */
