@@ -192,6 +192,19 @@ static norma_status measure_scaled_norm(work *w, const norma_layer_solution *s, 
     return NORMA_OK;
 }
 
+/* Least squares may leave any residual, but not one of rounding errors that a huge gamma2 scales.
+ */
+static norma_status judge_least_squares(const norma_width_rule *rule, const norma_layer_solution *s)
+{
+    double moved = s->floor * sqrt((double)rule->n);
+    if (rule->size == 0 || moved <= LARGEST_RESIDUAL * rule->size)
+        return NORMA_OK;
+    return NORMA_FAIL(NORMA_NUMERIC,
+                      "%s: rounding alone moves the kernel by %.3g of itself: are features of the "
+                      "source zero?",
+                      norma_solver_name(s->solver), moved / rule->size);
+}
+
 /* From gamma1 of the system to gamma2, errors, floor; the verdict. Still of the scaled target. */
 static norma_status judge(work *w, norma_layer_solution *s)
 {
@@ -207,13 +220,8 @@ static norma_status judge(work *w, norma_layer_solution *s)
     double reach = norm * norma_replicated_norm_local(s->gamma1, w->choice.n_used);
     s->floor = 10 * NORMA_ROUNDOFF * (reach + norma_width_rule_skip_norm(rule, s->gamma2)) / root_n;
     measure_single(w, s, &s->rmse_single);
-    if (!(s->floor * root_n <= LARGEST_RESIDUAL * size || size == 0))
-        return NORMA_FAIL(NORMA_NUMERIC,
-                          "%s: rounding alone moves the kernel by %.3g of itself: are features of "
-                          "the source zero?",
-                          norma_solver_name(s->solver), s->floor * root_n / size);
     if (s->least_squares)
-        return NORMA_OK;
+        return judge_least_squares(rule, s);
     if (!(s->relative_residual <= LARGEST_RESIDUAL)) /* a huge gamma has a floor as high */
         return NORMA_FAIL(NORMA_NUMERIC,
                           "%s: gamma is nothing but rounding (relative residual %.3g, largest "
