@@ -210,6 +210,13 @@ static norma_status init_layer(const norma_config *config, const norma_reconstru
     const norma_source_pair *pair =
         inputs->source ? norma_source_pair_local(inputs->source, number) : NULL;
 
+    if (pair && (pair->n_channels_out != target->n_channels_out ||
+                 pair->n_channels_in != target->n_channels_in)) /* a sweep over targets */
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "the pair of --source has %lld output and %lld input channels, the "
+                          "target %lld and %lld",
+                          (long long)pair->n_channels_out, (long long)pair->n_channels_in,
+                          (long long)target->n_channels_out, (long long)target->n_channels_in);
     NORMA_TRY(init_kernel(config, cell, pair, target, &layer->shape.kernel));
     layer->shape.n_channels_out = target->n_channels_out;
     layer->shape.n_channels_in = target->n_channels_in;

@@ -103,6 +103,8 @@ def cases(folder):
     yield "no hdf5", ["--target", targets["text"]], 2, "text.h5"
     yield "truncated", ["--target", targets["truncated"]], 2, "truncated.h5"
     yield "source shapes", SMALL + ["--source", short], 2, "short.h5"
+    yield ("source of another cell", ["--seed", "1", "--c-in", "2", "--c-out", "2,50", "--source", zero], 2,
+           "the target 50 and 2")
     yield "repeated feature", SMALL + ["--source", zero, "--solver", "lu"], 4, "singular"
     yield "too much memory", ["--c-out", "400", "--c-in", "400", "--solver", "lu"], 3, "ranks"
     yield "existing output", SMALL + ["--output", existing], 2, "--force"

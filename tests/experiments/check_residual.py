@@ -106,6 +106,32 @@ def check_networks(folder):
         program.check(again["max_error"] == float(f"{error:.8e}"), f"{label}: evaluate finds {again}")
 
 
+def check_borders(folder):
+    """With and without skips, five kernel splits and two strides: agreement to rounding at the borders too."""
+    rng = np.random.default_rng(6)
+    target, images, out = (os.path.join(folder, name) for name in ("border.h5", "images.h5", "border_out.h5"))
+    with h5py.File(images, "w") as f:
+        f["images"] = rng.uniform(0, 1, (6, 3, 7, 8))
+    for stride in (1, 2):
+        program.write_target(target, [
+            {"weight": rng.standard_normal((3, 3, 3, 3)) / 5, "bias": rng.standard_normal(3) / 5, "type": "conv2d",
+             "activation": act, "stride": s, "padding": 1, "pool": "none"}
+            for act, s in (("relu", 1), ("leaky-relu", stride))],
+            input_shape=np.array([3, 7, 8]), input_min=0.0, input_max=1.0)
+        for split in ("second", "first", "2x2+2x2", "3x1+1x3", "2x3+3x2"):
+            done = program.launch(["reconstruct", "--target", target, "--dataset", images + ":/images", "--samples", 6,
+                                   "--seed", 3, "--kernel-split", split, "--overparam", 0.2, "--residual",
+                                   "none,inner,outer", "--width-rule", "max,min", "--output", out, "--force"])
+            label = f"split {split} stride {stride}"
+            program.check(done.returncode == 0, f"{label}: exit {done.returncode}: {done.stderr}")
+            if done.returncode != 0:
+                continue
+            with h5py.File(out) as f:
+                worst, clipped = f["output_max_error"][...].max(), f["n_clipped"][...].max()
+            print(f"{label}: largest difference {worst:.1e}")
+            program.check(0 < worst < 1e-10 and clipped == 0, f"{label}: difference {worst}, {clipped} clipped")
+
+
 def check_refusals(folder):
     output = os.path.join(folder, "no.h5")
     for arguments, text in (
@@ -128,6 +154,7 @@ def main():
     with program.folder() as folder:
         check_systems(folder)
         check_networks(folder)
+        check_borders(folder)
         check_refusals(folder)
     program.finish()
 
