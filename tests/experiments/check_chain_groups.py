@@ -9,7 +9,7 @@ import h5py
 
 from program import MPIEXEC, NORMA, check, finish, folder, launch
 
-SHARED = ["chain", "--width", "90,130", "--batch", "80,100", "--law", "pathwise", "--depth", 30,
+SHARED = ["chain", "--width", "200,330", "--batch", "80,100", "--law", "pathwise", "--depth", 30,
           "--replicas", 2, "--seed", 11, "--observables",
           "soft_rank,stable_rank,tr_m3,tr_diag2,orthogonality_gap,sigma_min,singular_value,cosine,row_bias",
           "--stride", "1,sigma_min:7", "--quiet"]
@@ -35,7 +35,7 @@ def test_bits(base, reference):
 def test_presets(base):
     """Other norms and distributions: the sum over rows is whole on every member."""
     for preset in ("thesis3", "thesis5-post-ln", "vanilla-residual"):
-        arguments = ["chain", "--preset", preset, "--width", 70, "--batch", 70, "--depth", 6, "--seed", 2,
+        arguments = ["chain", "--preset", preset, "--width", 200, "--batch", 70, "--law", "pathwise", "--depth", 6, "--seed", 2,
                      "--weight-dist", "er-normal", "--record", "all", "--observables",
                      "fro2,log_norm,gram_12,numerical_rank", "--quiet"]
         for ranks in 1, 3:
@@ -48,7 +48,7 @@ def test_presets(base):
 def test_resume(base):
     """SIGTERM to one rank of one group in mid-run; another group size goes on with the same bits."""
     long = [str(a) for a in SHARED]
-    long[long.index("30")] = "1500"
+    long[long.index("30")] = "400"
     straight = f"{base}/straight.h5"
     check(launch(long + ["--output", straight], 2).returncode == 0, "a long run")
     path = f"{base}/stopped.h5"
