@@ -6,8 +6,8 @@
 
 Nothing of Norma is used: each target layer becomes Conv2d (frozen W1), BatchNorm2d in evaluation
 mode, the activation, Conv2d (frozen W2), BatchNorm2d in evaluation mode, then the activation and
-pool of the target. Layer 1 carries all padding; where K - Kt is odd, one row or column of zeros
-more goes to the far side. Both networks run on the data set in FP64, and the source in FP32 too;
+pool of the target; a skip connection is one Conv2d more. Layer 1 carries all padding; where K - Kt
+is odd, one row or column of zeros more goes to the far side. Both networks run on the data set in FP64, and the source in FP32 too;
 the outputs must agree to --tolerance and --tolerance-single, relative to the largest, and the FP64
 run with the numbers in the file. Exit code 1 if not.
 
@@ -62,6 +62,19 @@ def activation(name, slope):
     return kind(slope) if name == "leaky-relu" else kind()
 
 
+class WithSkip(nn.Module):
+    """A frozen convolution beside the pair: behind its second batch norm (inner) or in front of it (outer)."""
+
+    def __init__(self, pair_modules, norm, skip, residual):
+        super().__init__()
+        self.pair, self.norm, self.skip, self.outer = pair_modules, norm, skip, residual == "outer"
+
+    def forward(self, x):
+        if self.outer:
+            return self.norm(self.pair(x) + self.skip(x))
+        return self.norm(self.pair(x)) + self.skip(x)
+
+
 def source_pair(group, replica, conv):
     """Conv2d, BatchNorm2d, activation, Conv2d, BatchNorm2d in place of one target layer; conv is
     the target's Conv2d, or None where it is linear."""
@@ -79,9 +92,14 @@ def source_pair(group, replica, conv):
     else:
         modules = [nn.ZeroPad2d((near[1], far[1], near[0], far[0]))]
     eps = float(attributes["bn_eps"])
-    return modules + [first, batch_norm(group, "bn1", replica, eps),
-                      activation(attributes["activation"], float(attributes.get("negative_slope", 0))),
-                      second, batch_norm(group, "bn2", replica, eps)]
+    modules += [first, batch_norm(group, "bn1", replica, eps),
+                activation(attributes["activation"], float(attributes.get("negative_slope", 0))), second]
+    norm = batch_norm(group, "bn2", replica, eps)
+    if attributes.get("residual", "none") == "none":
+        return modules + [norm]
+    skip = convolution(group["Ws"][replica], conv.stride if conv else 1)
+    skip.padding = pad
+    return [WithSkip(nn.Sequential(*modules), norm, skip, attributes["residual"])]
 
 
 def rebuild(layers, replica, target):

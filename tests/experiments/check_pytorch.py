@@ -50,6 +50,10 @@ def models():
         nn.Conv2d(2, 3, 3, padding="same"), nn.BatchNorm2d(3), nn.Tanh(),
         nn.Conv2d(3, 3, 1, padding="valid"), nn.Sigmoid(), nn.Conv2d(3, 3, 3), nn.GELU(), nn.Conv2d(3, 3, 2), nn.SiLU(),
         nn.Conv2d(3, 3, 2, padding=1), nn.Softplus(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(3, 5)))
+    for residual, skip in (("inner", "he-normal"), ("outer", "identity"), ("outer", "he-normal")):
+        c = 2 if skip == "identity" else 3
+        yield f"{residual} {skip}", ["--residual", residual, "--skip", skip, "--width-rule", "min"], settle(nn.Sequential(
+            nn.Conv2d(2, c, 3, padding=1, stride=c - 1), nn.BatchNorm2d(c), nn.LeakyReLU(0.3)))
     for split in ("first", "2x3+3x2", "3x3+1x2", "3x2+3x4"):  # with K - Kt even and odd
         yield "split " + split, ["--kernel-split", split], settle(nn.Sequential(
             nn.Conv2d(2, 3, (3, 2), stride=(2, 1), padding=(2, 1)), nn.BatchNorm2d(3), nn.ReLU()))
