@@ -16,7 +16,7 @@ static const char *const activations[] = {"relu", "leaky-relu", "tanh",     "sig
                                           "silu", "softplus",   "identity", NULL};
 static const char *const bounds[] = {"data", "interval", "interval-deep", NULL};
 static const char *const statistics[] = {"unit", NULL};
-static const char *const solvers[] = {"auto", "lu", "krylov", "qr", "svd", NULL};
+static const char *const solvers[] = {"auto", "lu", "mixed", "krylov", "qr", "svd", NULL};
 static const char *const precisions[] = {"double", NORMA_RECONSTRUCT_SINGLE, NULL};
 static const char *const saved[] = {NORMA_RECONSTRUCT_SAVE_GAMMA, NORMA_RECONSTRUCT_SAVE_WEIGHTS,
                                     NORMA_RECONSTRUCT_SAVE_NONE, NULL};
@@ -207,7 +207,8 @@ static const norma_option options[] = {
      .default_text = "auto",
      .choices = solvers,
      .help =
-         "lu: block-cyclic FP64 factors with structured refinement. krylov: matrix-free, "
+         "lu: block-cyclic FP64 factors with structured refinement. mixed: the same from "
+         "FP32 factors, in half the memory; lu takes over where they fail. krylov: matrix-free, "
          "minimum norm above the minimal width, least squares below. qr: FP64 factors, the same "
          "answers. svd: pseudo-inverse, singular values up to max(equations, features) 2^-52 "
          "of the largest taken for 0, for matrices of deficient rank. auto chooses and says "

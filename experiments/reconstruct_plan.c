@@ -190,7 +190,7 @@ norma_status norma_reconstruct_plan(const norma_config *config,
         if (status == NORMA_OK)
             status = norma_plan_check_local(
                 machine, n_cells > 1 && where.data ? where.data : "run", peak_bytes, &n,
-                cell.solver == NORMA_SOLVER_LU ? "--solver krylov needs no matrix" : NULL);
+                cell.solver == NORMA_SOLVER_KRYLOV ? NULL : "--solver krylov needs no matrix");
         norma_text_clear(&where);
         norma_reconstruct_cell_clear(&cell);
     }

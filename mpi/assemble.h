@@ -17,6 +17,12 @@ NORMA_MUST_USE norma_status norma_assemble_system(const norma_width_rule *rule,
                                                   const norma_tensor *w1, const norma_tensor *w2,
                                                   norma_dmat *matrix);
 
+/* The same in single precision, entry (r, J) multiplied by row_scale[r] column_scale[J] (both
+ * [n_system]) before it is rounded; nothing but a block of a column is held in double. */
+NORMA_MUST_USE norma_status norma_assemble_system_single(
+    const norma_width_rule *rule, const norma_tensor *w1, const norma_tensor *w2,
+    const double *row_scale, const double *column_scale, norma_dmat *matrix);
+
 /* Bytes that the assembly needs beside the matrix, on a rank with n_threads threads. Local. */
 double norma_assemble_bytes_local(const norma_khatri_rao_shape *shape, int n_threads);
 

@@ -5,6 +5,7 @@
 #include "mpi/dmat.h"
 #include "mpi/lu.h"
 #include "mpi/product.h"
+#include "mpi/refine.h"
 #include "src/base/text.h"
 
 #include <math.h>
@@ -20,8 +21,11 @@
 /* From this excess on `auto` takes krylov: the system is well conditioned and every feature takes
  * part. */
 #define KRYLOV_EXCESS 0.05
+/* From this many equations on `auto` takes mixed before lu: the factors are then most of the work.
+ */
+#define MIXED_FROM 2000
 
-static const char *const names[NORMA_N_SOLVERS] = {"auto", "lu", "krylov", "qr", "svd"};
+static const char *const names[NORMA_N_SOLVERS] = {"auto", "lu", "mixed", "krylov", "qr", "svd"};
 
 norma_status norma_solver_from_name(const char *name, norma_solver *out)
 {
@@ -32,9 +36,9 @@ norma_status norma_solver_from_name(const char *name, norma_solver *out)
         }
     }
     const char *nearest = norma_text_nearest(name, names, NORMA_N_SOLVERS);
-    return NORMA_FAIL(NORMA_CONFIG, "solver '%s' is not known: auto, lu, krylov, qr or svd%s%s%s",
-                      name, nearest ? " (did you mean " : "", nearest ? nearest : "",
-                      nearest ? "?)" : "");
+    return NORMA_FAIL(
+        NORMA_CONFIG, "solver '%s' is not known: auto, lu, mixed, krylov, qr or svd%s%s%s", name,
+        nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "");
 }
 
 const char *norma_solver_name(norma_solver solver)
@@ -70,18 +74,24 @@ static void expect_krylov(const norma_layer_problem *problem, int n_ranks, norma
     c->bytes += 8 * (10 * share + 10 * (double)c->n_system + 5 * (double)c->max_iterations);
 }
 
+static bool is_direct(norma_solver solver)
+{
+    return solver == NORMA_SOLVER_LU || solver == NORMA_SOLVER_MIXED;
+}
+
 static void expect_lu(const norma_layer_problem *problem, const norma_solver_options *options,
                       int n_ranks, norma_layer_choice *c)
 {
+    bool mixed = c->solver == NORMA_SOLVER_MIXED;
     double n = (double)c->n_system;
     if (options->block_size == 0 && c->n_system >= FACTOR_BLOCK_FROM)
         c->block_size = FACTOR_BLOCK;
     c->grid = norma_lu_grid_local(c->n_system, c->block_size, n_ranks);
-    c->iterations = 1;
+    c->iterations = mixed ? 3 : 1;
     c->flops = 2 * n * n * n / 3 + 4 * n * n;
-    c->bytes += norma_lu_bytes_local(&problem->shape, c->n_system, c->block_size, c->grid,
+    c->bytes += norma_lu_bytes_local(&problem->shape, c->n_system, c->block_size, c->grid, mixed,
                                      omp_get_max_threads()) +
-                8 * 4 * n;
+                8 * 7 * n + (mixed ? norma_refine_bytes_local(c->n_system) : 0);
 }
 
 static norma_dense_size dense_size(norma_solver solver, const norma_layer_choice *c)
@@ -106,7 +116,7 @@ static norma_status check_limits(norma_solver solver, int n_ranks, const norma_l
 {
     if (solver == NORMA_SOLVER_KRYLOV)
         return NORMA_OK;
-    if (solver == NORMA_SOLVER_LU)
+    if (is_direct(solver))
         return norma_dmat_check_local(c->n_system, c->block_size, c->grid);
     norma_dense_size size = dense_size(solver, c);
     return norma_dense_check_local(&size, n_ranks);
@@ -117,7 +127,7 @@ static norma_status expect(const norma_layer_problem *problem, const norma_solve
                            int n_ranks, norma_solver solver, norma_layer_choice *c)
 {
     double n = (double)norma_khatri_rao_n_rows(&problem->shape);
-    bool leading = solver == NORMA_SOLVER_LU && problem->n_features > c->n_system;
+    bool leading = is_direct(solver) && problem->n_features > c->n_system;
     c->solver = solver;
     c->mode = (norma_product_mode){.single = solver == NORMA_SOLVER_KRYLOV};
     c->n_used = leading ? c->n_system : problem->n_features;
@@ -129,15 +139,15 @@ static norma_status expect(const norma_layer_problem *problem, const norma_solve
                8 * ((double)problem->n_features + (double)c->n_used + 10 * n);
     if (solver == NORMA_SOLVER_KRYLOV)
         expect_krylov(problem, n_ranks, c);
-    else if (solver == NORMA_SOLVER_LU)
+    else if (is_direct(solver))
         expect_lu(problem, options, n_ranks, c);
     else
         expect_dense(problem, n_ranks, c);
     return check_limits(solver, n_ranks, c);
 }
 
-/* auto: krylov below the minimum, where lu cannot, and from KRYLOV_EXCESS on; lu elsewhere, if its
- * matrix fits. */
+/* auto: krylov below the minimum, where lu cannot, and from KRYLOV_EXCESS on; mixed or lu
+ * elsewhere, by the size, if the matrix fits. */
 static norma_status choose(const norma_layer_problem *problem, const norma_solver_options *options,
                            int n_ranks, norma_layer_choice *c)
 {
@@ -153,15 +163,20 @@ static norma_status choose(const norma_layer_problem *problem, const norma_solve
                  100 * excess);
         return expect(problem, options, n_ranks, NORMA_SOLVER_KRYLOV, c);
     }
-    bool fits = expect(problem, options, n_ranks, NORMA_SOLVER_LU, c) == NORMA_OK;
+    norma_solver direct = c->n_system >= MIXED_FROM ? NORMA_SOLVER_MIXED : NORMA_SOLVER_LU;
+    bool fits = expect(problem, options, n_ranks, direct, c) == NORMA_OK;
     if (!fits)
         norma_status_clear();
     if (fits && !(options->memory_per_rank > 0 && c->bytes > options->memory_per_rank)) {
-        snprintf(c->reason, sizeof c->reason, "a square system whose matrix fits");
+        snprintf(c->reason, sizeof c->reason,
+                 direct == NORMA_SOLVER_MIXED
+                     ? "a square system of %lld equations: single precision halves its factors"
+                     : "a square system of %lld equations, small enough for double precision",
+                 (long long)c->n_system);
         return NORMA_OK;
     }
-    snprintf(c->reason, sizeof c->reason, "the matrix of lu (%.3g GiB a rank) does not fit",
-             c->bytes / 0x1p30);
+    snprintf(c->reason, sizeof c->reason, "the matrix of %s (%.3g GiB a rank) does not fit",
+             norma_solver_name(direct), c->bytes / 0x1p30);
     return expect(problem, options, n_ranks, NORMA_SOLVER_KRYLOV, c);
 }
 
@@ -183,12 +198,12 @@ norma_status norma_layer_choice_make_local(const norma_layer_problem *problem,
     c.n_system = c.n_minimum;
     bool closed = problem->width == NORMA_WIDTH_MIN && problem->residual != NORMA_RESIDUAL_OUTER;
     c.n_rows = c.n_system - (closed ? 1 : 0);
-    if (options->solver == NORMA_SOLVER_LU && problem->n_features < c.n_system)
+    if (is_direct(options->solver) && problem->n_features < c.n_system)
         return NORMA_FAIL(NORMA_CONFIG,
-                          "lu needs as many features as equations: %lld features, %lld equations "
+                          "%s needs as many features as equations: %lld features, %lld equations "
                           "(%s rule); krylov, qr and svd solve such a layer in least squares",
-                          (long long)problem->n_features, (long long)c.n_system,
-                          norma_width_name(problem->width));
+                          norma_solver_name(options->solver), (long long)problem->n_features,
+                          (long long)c.n_system, norma_width_name(problem->width));
     if (options->solver == NORMA_SOLVER_AUTO)
         NORMA_TRY(choose(problem, options, n_ranks, &c));
     else

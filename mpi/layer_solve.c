@@ -13,9 +13,8 @@
 #include <string.h>
 
 static norma_system_solver *const solvers[NORMA_N_SOLVERS] = {
-    [NORMA_SOLVER_LU] = norma_solve_lu,
-    [NORMA_SOLVER_KRYLOV] = norma_solve_krylov,
-    [NORMA_SOLVER_QR] = norma_solve_qr,
+    [NORMA_SOLVER_LU] = norma_solve_lu,         [NORMA_SOLVER_MIXED] = norma_solve_mixed,
+    [NORMA_SOLVER_KRYLOV] = norma_solve_krylov, [NORMA_SOLVER_QR] = norma_solve_qr,
     [NORMA_SOLVER_SVD] = norma_solve_svd,
 };
 
@@ -108,6 +107,7 @@ static void fill_system(work *w, const norma_solver_options *options)
                                .problem = &w->selection.problem,
                                .block_size = w->choice.block_size,
                                .max_iterations = w->choice.max_iterations,
+                               .memory_per_rank = options->memory_per_rank,
                                .seed = options->seed,
                                .rule = w->rule,
                                .product = w->product,

@@ -27,8 +27,9 @@
 #include <stdint.h>
 
 typedef enum norma_solver {
-    NORMA_SOLVER_AUTO,   /* lu or krylov, from the shape, the memory and the excess */
+    NORMA_SOLVER_AUTO,   /* lu, mixed or krylov, from the shape, the memory and the excess */
     NORMA_SOLVER_LU,     /* FP64 factors, refined with the structured residual */
+    NORMA_SOLVER_MIXED,  /* FP32 factors, refined to FP64 with the structured residual */
     NORMA_SOLVER_KRYLOV, /* matrix-free: minimum norm above the minimum, else least squares */
     NORMA_SOLVER_QR,     /* FP64 factors: minimum norm above the minimum, else least squares */
     NORMA_SOLVER_SVD,    /* pseudo-inverse, whatever the rank */
@@ -55,7 +56,7 @@ typedef struct norma_layer_problem {
 /* Zeros are the defaults. */
 typedef struct norma_solver_options {
     norma_solver solver;
-    int64_t block_size;     /* of the block-cyclic layout; 0: 64, or 192 (large lu) */
+    int64_t block_size;     /* of the block-cyclic layout; 0: 64, or 192 (large lu, mixed) */
     int64_t max_iterations; /* of krylov; 0: chosen from the shape */
     double memory_per_rank; /* bytes that `auto` may use on a rank; 0: no bound */
     uint64_t seed;          /* of the start vectors that measure singular values */
@@ -68,7 +69,7 @@ typedef struct norma_layer_solution {
     int64_t n_rows;                 /* rows of M */
     int64_t n_minimum;              /* features that the rule asks for */
     int64_t n_features;             /* c1 */
-    int64_t n_used;                 /* features that took part: c1, or the leading ones (lu) */
+    int64_t n_used;                 /* features that took part: c1, or the leading ones (direct) */
     int64_t iterations;             /* refinement steps, or iterations (krylov) */
     int64_t numerical_rank;         /* of the system, as solved */
     bool least_squares;             /* c1 below the minimum, or a deficient rank (svd): the residual
@@ -85,7 +86,7 @@ typedef struct norma_layer_solution {
     double max_abs_gamma;           /* largest |gamma1|, |gamma2| */
     double rmse_single;             /* rmse with gamma1 and gamma2 rounded to FP32 */
     double seconds;                 /* factors and solves, or iterations */
-    double seconds_assembly;        /* of M (lu); of the operator (krylov) */
+    double seconds_assembly;        /* of M (lu, mixed); of the operator (krylov) */
     double seconds_condition;       /* of the singular values */
     double gflops;                  /* 1e9 flops a second within `seconds` */
     int grid_rows, grid_columns;    /* process grid (krylov: 1 x ranks) */
@@ -95,8 +96,8 @@ typedef struct norma_layer_solution {
 /* Solves the layer. Collective over comm; problem and options must be equal on all ranks. On
  * success *solution is filled and must be given to norma_layer_solution_clear; otherwise it holds
  * nothing. NORMA_CONFIG: inconsistent shapes, values that are not finite, too few features for
- * lu. NORMA_LIMIT: over a limit of the library, naming the rank count that fits. NORMA_NUMERIC:
- * singular system, stagnation, an answer off the floor. */
+ * lu or mixed. NORMA_LIMIT: over a limit of the library, naming the rank count that fits.
+ * NORMA_NUMERIC: singular system, stagnation, an answer off the floor. */
 NORMA_MUST_USE norma_status norma_layer_solve(MPI_Comm comm, const norma_layer_problem *problem,
                                               const norma_solver_options *options,
                                               norma_layer_solution *solution);
@@ -110,9 +111,10 @@ typedef struct norma_layer_estimate {
     int64_t n_rows;      /* rows of M */
     int64_t n_minimum;   /* features that the rule asks for */
     int grid_rows, grid_columns, n_idle;
-    double bytes;       /* allocated by the solve on the rank that holds most */
-    double flops;       /* of factors and solves, or of the expected iterations, over all ranks */
-    int64_t iterations; /* expected: refinement steps (lu), iterations (krylov) */
+    double bytes; /* allocated by the solve on the rank that holds most */
+    double flops; /* of factors and solves, or of the expected iterations, over all ranks */
+    int64_t
+        iterations; /* expected: refinement steps (lu, mixed: and of GMRES), iterations (krylov) */
 } norma_layer_estimate;
 
 /* Estimates the solve of `problem` on n_ranks ranks. Local and pure: no allocation beyond a few

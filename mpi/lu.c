@@ -5,6 +5,7 @@
 #include "mpi/dmat.h"
 #include "mpi/factor.h"
 #include "mpi/progress.h"
+#include "mpi/single_scale.h"
 #include "src/base/index.h"
 #include "src/base/mem.h"
 
@@ -17,6 +18,7 @@ struct norma_lu {
     norma_grid *grid;
     norma_dmat *matrix;
     norma_factor *factor;
+    double *row_scale, *column_scale; /* [n]; NULL in double precision */
 };
 
 norma_grid_shape norma_lu_grid_local(int64_t n_system, int64_t block, int n_ranks)
@@ -26,11 +28,11 @@ norma_grid_shape norma_lu_grid_local(int64_t n_system, int64_t block, int n_rank
 }
 
 double norma_lu_bytes_local(const norma_khatri_rao_shape *shape, int64_t n_system, int64_t block,
-                            norma_grid_shape grid, int n_threads)
+                            norma_grid_shape grid, bool single, int n_threads)
 {
-    return 8 * (double)norma_dmat_largest_local(n_system, block, grid) +
-           norma_factor_bytes_local(n_system, block, grid, false) +
-           norma_assemble_bytes_local(shape, n_threads);
+    return (single ? 4 : 8) * (double)norma_dmat_largest_local(n_system, block, grid) +
+           norma_factor_bytes_local(n_system, block, grid, single) +
+           (single ? 24 * (double)n_system : 0) + norma_assemble_bytes_local(shape, n_threads);
 }
 
 /* The factors in place. */
@@ -49,7 +51,24 @@ static norma_status factor(norma_lu *lu, const norma_system *system)
     return NORMA_OK;
 }
 
-norma_status norma_lu_create(const norma_system *system, double *seconds_assembly,
+static norma_status assemble(norma_lu *lu, const norma_system *system)
+{
+    return norma_assemble_system(system->rule, system->problem->w1, system->problem->w2,
+                                 lu->matrix);
+}
+
+static norma_status assemble_single(norma_lu *lu, const norma_system *system)
+{
+    norma_status status = NORMA_ALLOC(lu->row_scale, lu->n);
+    if (status == NORMA_OK)
+        status = NORMA_ALLOC(lu->column_scale, lu->n);
+    NORMA_TRY(norma_agree(lu->comm, status));
+    NORMA_TRY(norma_single_scale(system, lu->row_scale, lu->column_scale));
+    return norma_assemble_system_single(system->rule, system->problem->w1, system->problem->w2,
+                                        lu->row_scale, lu->column_scale, lu->matrix);
+}
+
+norma_status norma_lu_create(const norma_system *system, bool single, double *seconds_assembly,
                              double *seconds_factor, norma_lu **out)
 {
     norma_lu *lu = NULL;
@@ -63,10 +82,10 @@ norma_status norma_lu_create(const norma_system *system, double *seconds_assembl
     lu->n = system->rule->n_system;
     NORMA_GOTO(status,
                norma_grid_create(system->comm, norma_lu_grid_local(lu->n, block, size), &lu->grid));
-    NORMA_GOTO(status, norma_dmat_create(lu->grid, lu->n, block, &lu->matrix));
+    NORMA_GOTO(status, (single ? norma_dmat_create_single : norma_dmat_create)(lu->grid, lu->n,
+                                                                               block, &lu->matrix));
     double start = norma_progress_clock_local();
-    NORMA_GOTO(status, norma_assemble_system(system->rule, system->problem->w1, system->problem->w2,
-                                             lu->matrix));
+    NORMA_GOTO(status, single ? assemble_single(lu, system) : assemble(lu, system));
     MPI_Barrier(lu->comm);
     double assembled = norma_progress_clock_local();
     NORMA_GOTO(status, norma_agree(lu->comm, factor(lu, system)));
@@ -79,11 +98,20 @@ done:
     return status;
 }
 
+static void scale(const double *scales, double *x, int64_t n)
+{
+    for (int64_t e = 0; scales && e < n; e++)
+        x[e] *= scales[e];
+}
+
 void norma_lu_solve(norma_lu *lu, bool transpose, const double *b, double *x)
 {
     if (x != b)
         memcpy(x, b, (size_t)lu->n * sizeof *x);
+    /* S = R^-1 A C^-1 with A factored, R and C the scales of rows and columns. */
+    scale(transpose ? lu->column_scale : lu->row_scale, x, lu->n);
     norma_factor_solve(lu->factor, transpose, x);
+    scale(transpose ? lu->row_scale : lu->column_scale, x, lu->n);
 }
 
 void norma_lu_destroy(norma_lu **lu)
@@ -92,6 +120,8 @@ void norma_lu_destroy(norma_lu **lu)
         norma_factor_destroy(&(*lu)->factor);
         norma_dmat_destroy_local(&(*lu)->matrix);
         norma_grid_destroy(&(*lu)->grid);
+        NORMA_FREE((*lu)->row_scale);
+        NORMA_FREE((*lu)->column_scale);
         NORMA_FREE(*lu);
     }
 }

@@ -1,12 +1,11 @@
 #include "mpi/agree.h"
-#include "mpi/condition.h"
 #include "mpi/lu.h"
+#include "mpi/lu_condition.h"
 #include "mpi/progress.h"
 #include "mpi/replicated.h"
 #include "mpi/system.h"
 #include "src/base/mem.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -15,11 +14,10 @@
 typedef struct work {
     const norma_system *system;
     norma_lu *lu;
-    int64_t n, n_rows;  /* of the system, of M */
+    int64_t n;          /* of the system */
     double *residual;   /* [n] */
     double *trial;      /* [n] */
     double *correction; /* [n] */
-    double *last;       /* [n]: (S S')^-1 e_n; min rule */
 } work;
 
 /* residual = rhs - S x, by the structured product; returns its norm. */
@@ -57,55 +55,9 @@ static norma_status solve_refined(work *w, double sigma_max, double *x, int64_t 
     return NORMA_OK;
 }
 
-/* out = (S S')^-1 in. */
-static norma_status invert_system(void *context, const double *in, double *out)
+static norma_status invert(void *context, bool transpose, const double *b, double *x)
 {
-    work *w = context;
-    norma_lu_solve(w->lu, false, in, w->trial);
-    norma_lu_solve(w->lu, true, w->trial, out);
-    return NORMA_OK;
-}
-
-/* out = (M M')^-1 in: M M' is S S' without its last row and column, so that its inverse is a Schur
- * complement in that of S S'. */
-static norma_status invert_rows(void *context, const double *in, double *out)
-{
-    work *w = context;
-    memcpy(w->correction, in, (size_t)w->n_rows * sizeof *in);
-    w->correction[w->n_rows] = 0;
-    NORMA_TRY(invert_system(w, w->correction, w->residual));
-    double factor = w->residual[w->n_rows] / w->last[w->n_rows];
-    for (int64_t r = 0; r < w->n_rows; r++)
-        out[r] = w->residual[r] - factor * w->last[r];
-    return NORMA_OK;
-}
-
-/* Singular values of the system and of M. A condition number beyond 1 / (2 n u) means that no digit
- * is certain: NORMA_NUMERIC. */
-static norma_status measure_condition(work *w, double *sigma_system, norma_layer_solution *solution)
-{
-    const norma_system *s = w->system;
-    double largest = 0;
-    NORMA_TRY(norma_system_largest(s, NORMA_PRODUCT_SYSTEM, NULL, sigma_system));
-    NORMA_TRY(norma_condition_largest(s->comm, invert_system, w, w->n, s->seed, &largest));
-    solution->condition_number_solved = *sigma_system * sqrt(largest);
-    if (!(solution->condition_number_solved < 1 / ((double)w->n * DBL_EPSILON)))
-        return norma_system_singular_local(s, solution->condition_number_solved);
-    solution->sigma_max = *sigma_system;
-    solution->sigma_min = 1 / sqrt(largest);
-    solution->condition_number = solution->condition_number_solved;
-    if (w->n_rows == w->n)
-        return NORMA_OK;
-    solution->sigma_max = solution->sigma_min = solution->condition_number = NAN;
-    if (w->n_rows == 0)
-        return NORMA_OK;
-    memset(w->residual, 0, (size_t)w->n * sizeof *w->residual);
-    w->residual[w->n - 1] = 1;
-    NORMA_TRY(invert_system(w, w->residual, w->last));
-    NORMA_TRY(norma_system_largest(s, NORMA_PRODUCT_ROWS, NULL, &solution->sigma_max));
-    NORMA_TRY(norma_condition_largest(s->comm, invert_rows, w, w->n_rows, s->seed, &largest));
-    solution->sigma_min = 1 / sqrt(largest);
-    solution->condition_number = solution->sigma_max / solution->sigma_min;
+    norma_lu_solve(context, transpose, b, x);
     return NORMA_OK;
 }
 
@@ -113,14 +65,13 @@ static norma_status allocate(work *w)
 {
     NORMA_TRY(NORMA_ALLOC(w->residual, w->n));
     NORMA_TRY(NORMA_ALLOC(w->trial, w->n));
-    NORMA_TRY(NORMA_ALLOC(w->correction, w->n));
-    return NORMA_ALLOC(w->last, w->n);
+    return NORMA_ALLOC(w->correction, w->n);
 }
 
 norma_status norma_solve_lu(const norma_system *system, double *gamma,
                             norma_layer_solution *solution)
 {
-    work w = {.system = system, .n = system->rule->n_system, .n_rows = system->rule->n_rows};
+    work w = {.system = system, .n = system->rule->n_system};
     double sigma_system = 0;
     double n = (double)w.n;
     norma_grid_shape grid = {1, 1};
@@ -129,10 +80,11 @@ norma_status norma_solve_lu(const norma_system *system, double *gamma,
     norma_status status = norma_agree(system->comm, allocate(&w));
     if (status != NORMA_OK)
         goto done;
-    NORMA_GOTO(status,
-               norma_lu_create(system, &solution->seconds_assembly, &solution->seconds, &w.lu));
+    NORMA_GOTO(status, norma_lu_create(system, false, &solution->seconds_assembly,
+                                       &solution->seconds, &w.lu));
     double start = norma_progress_clock_local();
-    NORMA_GOTO(status, measure_condition(&w, &sigma_system, solution));
+    NORMA_GOTO(status, norma_system_largest(system, NORMA_PRODUCT_SYSTEM, NULL, &sigma_system));
+    NORMA_GOTO(status, norma_lu_condition(system, invert, w.lu, sigma_system, solution));
     double measured = norma_progress_clock_local();
     NORMA_GOTO(status, solve_refined(&w, sigma_system, gamma, &solution->iterations));
     solution->seconds_condition = measured - start;
@@ -148,6 +100,5 @@ done:
     NORMA_FREE(w.residual);
     NORMA_FREE(w.trial);
     NORMA_FREE(w.correction);
-    NORMA_FREE(w.last);
     return status;
 }

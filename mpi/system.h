@@ -11,6 +11,7 @@ typedef struct norma_system {
     const norma_layer_problem *problem; /* borrowed */
     int64_t block_size;                 /* of a block-cyclic matrix */
     int64_t max_iterations;
+    double memory_per_rank; /* bytes that a fallback may use on a rank; 0: no bound */
     uint64_t seed;          /* of start vectors */
     norma_width_rule *rule; /* borrowed; closed */
     norma_product *product; /* of the features in use; borrowed */
@@ -20,12 +21,17 @@ typedef struct norma_system {
 /* A solver: gamma[features in use] that solves the system, exactly or in least squares, on all
  * ranks, and in *solution the fields iterations, relative_gradient (least squares), sigma_max,
  * sigma_min, both condition numbers, seconds, seconds_condition, gflops, grid_rows, grid_columns,
- * n_idle; seconds_assembly is added to. Collective over system->comm. */
+ * n_idle, and solver where another one had to take over; seconds_assembly is added to. Collective
+ * over system->comm. */
 typedef norma_status norma_system_solver(const norma_system *system, double *gamma,
                                          norma_layer_solution *solution);
 
 /* LU factors, then refinement with the structured residual. As many features as equations. */
 norma_system_solver norma_solve_lu;
+
+/* The same from factors in single precision, with GMRES where refinement stalls (mpi/refine.h); lu
+ * takes over, with a message, where that fails and memory_per_rank has room for it. */
+norma_system_solver norma_solve_mixed;
 
 /* Matrix-free: Craig's method (minimum norm) with at least as many features as equations, LSQR
  * with fewer; restarted from the true residual until that is at the floor, or stationary. */

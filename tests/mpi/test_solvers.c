@@ -244,13 +244,20 @@ static void print_row(const fixture *f, int shape, norma_solver asked, const cha
         printf("rmse/floor %.3f grid %dx%d\n", s->rmse / s->floor, s->grid_rows, s->grid_columns);
 }
 
+/* Of square systems only. */
+static bool is_direct(norma_solver solver)
+{
+    return solver == NORMA_SOLVER_LU || solver == NORMA_SOLVER_MIXED;
+}
+
 static void check(norma_solver solver, int shape, norma_width width, norma_residual residual,
                   int64_t excess)
 {
     fixture f = fixture_create_residual(shape, width, residual, excess);
     norma_solver_options options = {.solver = solver, .block_size = 8, .seed = 7};
     norma_layer_solution s;
-    if (solver == NORMA_SOLVER_LU && f.problem.n_features < f.n_minimum) {
+    bool direct = is_direct(solver);
+    if (direct && f.problem.n_features < f.n_minimum) {
         norma_test_fails_all(norma_layer_solve(norma_test_runtime->world, &f.problem, &options, &s),
                              NORMA_CONFIG, "krylov, qr and svd");
         print_row(&f, shape, solver, "", NULL);
@@ -266,10 +273,10 @@ static void check(norma_solver solver, int shape, norma_width width, norma_resid
     norma_test_check_all(good);
     print_row(&f, shape, solver, norma_residual_name(residual), &s);
     norma_test_check_all(s.numerical_rank == (s.n_used < f.n_minimum ? s.n_used : f.n_minimum));
-    if (solver == NORMA_SOLVER_LU && s.n_rows >= 100) /* refinement has something to refine */
+    if (direct && s.n_rows >= 100) /* refinement has something to refine */
         norma_test_check_all(s.iterations >= 1);
     norma_test_check_all(is_replicated(&s, f.problem.shape.n_channels_out));
-    norma_test_check_all(s.solver != NORMA_SOLVER_AUTO &&
+    norma_test_check_all((solver == NORMA_SOLVER_AUTO ? s.solver != solver : s.solver == solver) &&
                          s.grid_rows * s.grid_columns + s.n_idle == norma_test_runtime->size);
     norma_layer_solution_clear(&s);
     fixture_destroy(&f);
@@ -388,8 +395,8 @@ static bool owes_answer(norma_solver solver, norma_width width, int64_t excess, 
     if (excess == 0)
         return solver == NORMA_SOLVER_SVD;
     if (excess > 0)
-        return solver != NORMA_SOLVER_LU;
-    return solver != NORMA_SOLVER_LU && solver != NORMA_SOLVER_QR;
+        return !is_direct(solver);
+    return !is_direct(solver) && solver != NORMA_SOLVER_QR;
 }
 
 static void check_deficient(norma_solver solver, norma_width width, int64_t excess, damage kind)
@@ -428,7 +435,7 @@ static void test_deficient_rank(void **state)
             for (int e = 0; e < 3; e++)
                 for (int kind = REPEATED; kind <= ZERO; kind++)
                     if (all_solvers[solver] != NORMA_SOLVER_AUTO &&
-                        (all_solvers[solver] != NORMA_SOLVER_LU || kind == REPEATED))
+                        (!is_direct(all_solvers[solver]) || kind == REPEATED))
                         check_deficient(all_solvers[solver], (norma_width)width, excesses[e],
                                         (damage)kind);
 }
