@@ -41,6 +41,7 @@ static norma_solver_options solver_options(const run_state *run)
 {
     return (norma_solver_options){
         .solver = run->cell.solver,
+        .store = run->cell.store,
         .memory_per_rank = norma_reconstruct_memory_per_rank(&run->machine),
         .seed = run->cell.seed,
     };
@@ -203,7 +204,7 @@ static norma_status open_output(run_state *run)
     norma_status status = norma_reconstruct_cell_init(run->config, &run->inputs, 0, true, &first);
     if (status == NORMA_OK) {
         norma_layer_problem problem = norma_reconstruct_problem(&first, first.n_layers - 1);
-        norma_solver_options options = {.solver = first.solver};
+        norma_solver_options options = {.solver = first.solver, .store = first.store};
         status = norma_layer_solve_estimate_local(&problem, &options, runtime->size, &estimate);
     }
     NORMA_GOTO(status, norma_agree(runtime->world, status));

@@ -16,6 +16,7 @@ static const char *const activations[] = {"relu", "leaky-relu", "tanh",     "sig
                                           "silu", "softplus",   "identity", NULL};
 static const char *const bounds[] = {"data", "interval", "interval-deep", NULL};
 static const char *const statistics[] = {"unit", NULL};
+static const char *const stores[] = {"auto", "yes", "no", NULL};
 static const char *const solvers[] = {"auto", "lu", "mixed", "krylov", "qr", "svd", NULL};
 static const char *const precisions[] = {"double", NORMA_RECONSTRUCT_SINGLE, NULL};
 static const char *const saved[] = {NORMA_RECONSTRUCT_SAVE_GAMMA, NORMA_RECONSTRUCT_SAVE_WEIGHTS,
@@ -213,6 +214,15 @@ static const norma_option options[] = {
          "answers. svd: pseudo-inverse, singular values up to max(equations, features) 2^-52 "
          "of the largest taken for 0, for matrices of deficient rank. auto chooses and says "
          "why."},
+    {.name = "store-weights",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Solution",
+     .default_text = "auto",
+     .choices = stores,
+     .help = "no: source weights are drawn again in every product of the solver, with the same "
+             "bits, which saves their memory and costs the time of the random numbers; not for "
+             "orthogonal weights. auto: stored where they fit."},
     {.name = "dataset",
      .type = NORMA_OPTION_STRING,
      .group = "Data",

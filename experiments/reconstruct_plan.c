@@ -176,6 +176,7 @@ norma_status norma_reconstruct_plan(const norma_config *config,
                   .inputs = inputs,
                   .cell = &cell,
                   .options = {.solver = cell.solver,
+                              .store = cell.store,
                               .memory_per_rank = norma_reconstruct_memory_per_rank(machine)},
                   .n_threads = n_threads,
                   .base = base};

@@ -274,6 +274,23 @@ static norma_status check_input_range(const norma_config *config,
                       norma_config_get_text(config, 0, "target"));
 }
 
+/* The choices of --store-weights are in the order of norma_store. An orthogonal feature takes the
+ * time of many random numbers: such weights are stored always. */
+static norma_status set_store(const norma_config *config, int64_t number,
+                              norma_reconstruct_cell *cell)
+{
+    cell->store = (norma_store)norma_config_get_choice(config, number, "store-weights");
+    if (cell->distribution != NORMA_DISTRIBUTION_ORTHOGONAL)
+        return NORMA_OK;
+    if (cell->store == NORMA_STORE_NO)
+        return NORMA_FAIL(NORMA_USAGE,
+                          "%s: no: orthogonal weights depend on each other and are "
+                          "stored; use yes or auto",
+                          norma_config_where(config, "store-weights"));
+    cell->store = NORMA_STORE_YES;
+    return NORMA_OK;
+}
+
 norma_status norma_reconstruct_cell_init(const norma_config *config,
                                          const norma_reconstruct_inputs *inputs, int64_t number,
                                          bool shapes_only, norma_reconstruct_cell *cell)
@@ -293,6 +310,7 @@ norma_status norma_reconstruct_cell_init(const norma_config *config,
     NORMA_TRY(
         norma_solver_from_name(norma_config_get_text(config, number, "solver"), &cell->solver));
     NORMA_TRY(norma_reconstruct_skip_init(config, inputs, cell));
+    NORMA_TRY(set_store(config, number, cell));
     cell->bound = inputs->dataset ? NORMA_BOUND_DATA : NORMA_BOUND_INTERVAL_DEEP;
     if (norma_config_has(config, "bound"))
         NORMA_TRY(

@@ -48,6 +48,7 @@ typedef struct norma_reconstruct_cell {
     norma_residual residual;
     norma_skip_spec skip; /* without layer, replica and values */
     norma_solver solver;
+    norma_store store; /* of the weights */
     norma_bound bound;
     bool single;                  /* the source network runs in FP32 */
     norma_maps_accuracy accuracy; /* of every layer's maps */

@@ -20,7 +20,7 @@
 #define LARGEST_SPREAD 300
 #define LARGEST_SPREAD_TALL 10
 /* Fewer iterations by a fifth changed the smallest singular value by less than this, relatively. */
-#define SETTLED 1.5e-3
+#define SETTLED 4e-3
 /* A recurred residual that the true one differs from by more than this part of it says nothing of
  * A any more: the coefficients end there. */
 #define BLURRED 0.02
@@ -175,6 +175,13 @@ static double step_tall(norma_conjugate *c, double ratio)
     return step;
 }
 
+/* Extreme singular values by the first n links, n odd: the links of a vector are all known. */
+static void read_links(const norma_conjugate *c, int64_t n, double *largest, double *smallest)
+{
+    *largest = norma_condition_largest_link_local(c->links, n);
+    *smallest = norma_condition_smallest_link_local(c->links, n);
+}
+
 /* Iterations to come, from how far the residual has fallen on its way to what is wanted. */
 static void show(const norma_conjugate *c, double start, norma_progress *progress, char *text,
                  size_t length)
@@ -185,6 +192,16 @@ static void show(const norma_conjugate *c, double start, norma_progress *progres
     snprintf(text, length, "krylov, %s %.1e", c->wide ? "residual" : "gradient", now);
     progress->total = (int64_t)fmin((double)c->iterations / part, (double)c->max_iterations);
     norma_progress_update_local(progress, c->iterations);
+}
+
+/* Whether nothing but rounding keeps the residual up: it has met that, and the system is so well
+ * conditioned that more iterations would only meet it again. */
+static bool sees_all(const norma_conjugate *c)
+{
+    double largest = 0;
+    double smallest = 0;
+    read_links(c, c->n_links - 1, &largest, &smallest);
+    return c->blurred && largest <= LARGEST_SPREAD * smallest;
 }
 
 static void iterate(norma_conjugate *c, const double *b, norma_progress *progress, char *text,
@@ -205,9 +222,10 @@ static void iterate(norma_conjugate *c, const double *b, norma_progress *progres
         double size = sqrt(c->squares);
         if (drift(c) > REPLACE_AT * size || size <= 2 * wanted(c)) {
             replace(c, b);
-            c->done = c->true_size <= 5 * wanted(c); /* half the floor */
-            n_vain = c->true_size > last / 2 ? n_vain + 1 : 0;
-            if (n_vain > 1 || c->true_size > 10 * last)
+            n_vain = c->blurred || c->true_size > last / 2 ? n_vain + 1 : 0;
+            c->done = c->true_size <= 5 * wanted(c) || /* half the floor */
+                      (c->true_size <= (n_vain > 2 ? 9 : 7) * wanted(c) && sees_all(c));
+            if (n_vain > 2 || c->true_size > 10 * last)
                 return;
             ratio = c->squares / before;
         }
@@ -236,8 +254,7 @@ bool norma_conjugate_condition_local(const norma_conjugate *c, double *largest, 
     int64_t fewer = 2 * (n * 4 / 10) + 1;
     if (!c->done || n < 1)
         return false;
-    *largest = norma_condition_largest_link_local(c->links, n);
-    *smallest = norma_condition_smallest_link_local(c->links, n);
+    read_links(c, n, largest, smallest);
     double before = norma_condition_smallest_link_local(c->links, fewer < n ? fewer : n);
     double spread = c->wide ? LARGEST_SPREAD : LARGEST_SPREAD_TALL;
     return *largest <= spread * *smallest && before <= *smallest * (1 + SETTLED);

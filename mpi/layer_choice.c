@@ -122,14 +122,16 @@ static norma_status check_limits(norma_solver solver, int n_ranks, const norma_l
     return norma_dense_check_local(&size, n_ranks);
 }
 
-/* Fills everything that depends on the solver; NORMA_LIMIT when it cannot hold its matrix. */
-static norma_status expect(const norma_layer_problem *problem, const norma_solver_options *options,
-                           int n_ranks, norma_solver solver, norma_layer_choice *c)
+/* Fills everything that depends on the solver, the weights being stored or not as c says;
+ * NORMA_LIMIT when it cannot hold its matrix. */
+static norma_status expect_kept(const norma_layer_problem *problem,
+                                const norma_solver_options *options, int n_ranks,
+                                norma_solver solver, norma_layer_choice *c)
 {
     double n = (double)norma_khatri_rao_n_rows(&problem->shape);
     bool leading = is_direct(solver) && problem->n_features > c->n_system;
     c->solver = solver;
-    c->mode = (norma_product_mode){.single = solver == NORMA_SOLVER_KRYLOV};
+    c->mode.single = solver == NORMA_SOLVER_KRYLOV;
     c->n_used = leading ? c->n_system : problem->n_features;
     c->max_iterations = options->max_iterations > 0 ? options->max_iterations
                                                     : default_limit(c->n_used, c->n_system);
@@ -144,6 +146,19 @@ static norma_status expect(const norma_layer_problem *problem, const norma_solve
     else
         expect_dense(problem, n_ranks, c);
     return check_limits(solver, n_ranks, c);
+}
+
+/* The same, and decides whether the weights are stored. */
+static norma_status expect(const norma_layer_problem *problem, const norma_solver_options *options,
+                           int n_ranks, norma_solver solver, norma_layer_choice *c)
+{
+    c->mode.regenerated = options->store == NORMA_STORE_NO;
+    norma_status status = expect_kept(problem, options, n_ranks, solver, c);
+    if (status != NORMA_OK || options->store != NORMA_STORE_AUTO ||
+        !(options->memory_per_rank > 0 && c->bytes > options->memory_per_rank))
+        return status;
+    c->mode.regenerated = true;
+    return expect_kept(problem, options, n_ranks, solver, c);
 }
 
 /* auto: krylov below the minimum, where lu cannot, and from KRYLOV_EXCESS on; mixed or lu

@@ -92,6 +92,8 @@ static void announce(const work *w, const norma_solver_options *options)
             "%s uses the leading %lld of %lld features, the others get 0 (krylov, qr, svd: "
             "all, minimum norm)",
             norma_solver_name(c->solver), (long long)c->n_used, (long long)w->problem->n_features);
+    if (c->mode.regenerated)
+        norma_log_detail("weights are drawn again in every product, not stored");
     int n_idle = 0;
     MPI_Comm_size(w->comm, &n_idle);
     n_idle -= c->grid.n_rows * c->grid.n_columns;

@@ -53,9 +53,19 @@ typedef struct norma_layer_problem {
     const double *skip; /* Ws embedded in K like the target; borrowed; NULL without a residual */
 } norma_layer_problem;
 
+/* Whether source weights are stored, or drawn again in every product: same bits, less memory, the
+ * time of the random numbers in every iteration. */
+typedef enum norma_store {
+    NORMA_STORE_AUTO, /* stored where memory_per_rank allows it */
+    NORMA_STORE_YES,
+    NORMA_STORE_NO,
+    NORMA_N_STORES
+} norma_store;
+
 /* Zeros are the defaults. */
 typedef struct norma_solver_options {
     norma_solver solver;
+    norma_store store;      /* AUTO and YES only where a feature's weights take long to draw */
     int64_t block_size;     /* of the block-cyclic layout; 0: 64, or 192 (large lu, mixed) */
     int64_t max_iterations; /* of krylov; 0: chosen from the shape */
     double memory_per_rank; /* bytes that `auto` may use on a rank; 0: no bound */

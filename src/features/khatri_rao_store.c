@@ -8,8 +8,9 @@
 /* Bytes of wide weights of the features that a thread works on at a time: they are read twice, and
  * are to stay in the second-level cache. */
 #define BLOCK_BYTES (256 << 10)
-#define MIN_BLOCK 48
-#define MAX_BLOCK 384
+/* Long sums are made of blocks': too many short ones round more. */
+#define MIN_BLOCK 240
+#define MAX_BLOCK 480
 
 static const norma_khatri_rao_kernels *kernels_of(bool single)
 {

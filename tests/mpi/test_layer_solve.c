@@ -252,7 +252,46 @@ static void test_names(void **state)
     norma_test_fails_all(norma_solver_from_name("cgs", &solver), NORMA_CONFIG, "'cgs'");
 }
 
+/* Weights stored or drawn again: the same bits of gamma, less memory. */
+static void test_regenerated_weights(void **state)
+{
+    (void)state;
+    for (int width = 0; width < NORMA_N_WIDTHS; width++) {
+        fixture f = fixture_create(3, (norma_width)width, 12);
+        norma_solver_options options = {.solver = NORMA_SOLVER_KRYLOV, .store = NORMA_STORE_YES};
+        norma_layer_solution stored;
+        norma_layer_solution drawn;
+        norma_test_ok_all(
+            norma_layer_solve(norma_test_runtime->world, &f.problem, &options, &stored));
+        options.store = NORMA_STORE_NO;
+        norma_test_ok_all(
+            norma_layer_solve(norma_test_runtime->world, &f.problem, &options, &drawn));
+        norma_test_check_all(
+            memcmp(stored.gamma1, drawn.gamma1, (size_t)stored.n_features * sizeof(double)) == 0 &&
+            stored.condition_number == drawn.condition_number &&
+            stored.iterations == drawn.iterations);
+        norma_layer_solution_clear(&stored);
+        norma_layer_solution_clear(&drawn);
+        fixture_destroy(&f);
+    }
+    norma_khatri_rao_shape large = fixture_shape(64, 64, "second", 3, 3);
+    norma_layer_problem problem = {
+        .shape = large, .n_features = 40551, .width = NORMA_WIDTH_MAX, .target = NULL};
+    norma_solver_options options = {.solver = NORMA_SOLVER_KRYLOV, .store = NORMA_STORE_YES};
+    norma_layer_estimate stored;
+    norma_layer_estimate drawn;
+    norma_layer_estimate chosen;
+    norma_test_ok_all(norma_layer_solve_estimate_local(&problem, &options, 2, &stored));
+    options.store = NORMA_STORE_NO;
+    norma_test_ok_all(norma_layer_solve_estimate_local(&problem, &options, 2, &drawn));
+    options.store = NORMA_STORE_AUTO;
+    options.memory_per_rank = stored.bytes - 1;
+    norma_test_ok_all(norma_layer_solve_estimate_local(&problem, &options, 2, &chosen));
+    norma_test_check_all(drawn.bytes < stored.bytes / 4 && chosen.bytes == drawn.bytes);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_regenerated_weights),
     cmocka_unit_test(test_values_that_are_not_finite),
     cmocka_unit_test(test_singular_systems),
     cmocka_unit_test(test_deficient_features_that_do_not_matter),
