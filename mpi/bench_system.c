@@ -216,6 +216,14 @@ norma_status norma_bench_dense(norma_bench *bench)
                                                        .rate = 1 / l.seconds_assembly,
                                                        .limit_rate = 1 / l.seconds,
                                                        .seconds = l.seconds_assembly});
+    double lu_seconds = l.seconds;
+    double lu_flops = l.flops;
+    l.options.solver = NORMA_SOLVER_MIXED;
+    l.seconds = INFINITY;
+    double ignored = 0;
+    NORMA_GOTO(status, norma_bench_time(bench, solve, &l, NULL, NULL, &ignored, NULL));
+    l.flops = lu_flops; /* the same answer: their ratio is the speed gained */
+    add_solver(bench, &l, "lu", lu_flops / lu_seconds);
 done:
     layer_clear(&l);
     return status;
@@ -228,7 +236,7 @@ norma_status norma_bench_krylov(norma_bench *bench)
     norma_status status = NORMA_OK;
     NORMA_GOTO(status, layer_init(&l, bench, c, c, 3, EXCESS));
     l.options.solver = NORMA_SOLVER_KRYLOV;
-    status = time_solver(bench, &l, false);
+    status = time_solver(bench, &l, true); /* it iterates in FP32 */
 done:
     layer_clear(&l);
     return status;

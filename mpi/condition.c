@@ -9,8 +9,7 @@
 #include <string.h>
 
 #define MAX_STEPS 300
-/* Done when the value moved by less than this, relatively, in N_QUIET steps running. */
-#define QUIET 1e-10
+/* Steps running in which the value must hardly move. */
 #define N_QUIET 3
 
 /* Eigenvalues below x of the symmetric tridiagonal matrix of n diagonal entries (NULL: zeros) and
@@ -128,7 +127,7 @@ static norma_status lanczos_step(lanczos *l, norma_condition_operator apply, voi
 }
 
 norma_status norma_condition_largest(MPI_Comm comm, norma_condition_operator apply, void *context,
-                                     int64_t n, uint64_t seed, double *largest)
+                                     int64_t n, uint64_t seed, double tolerance, double *largest)
 {
     lanczos *l = NULL;
     double value = 0;
@@ -143,7 +142,7 @@ norma_status norma_condition_largest(MPI_Comm comm, norma_condition_operator app
         }
         double before = value;
         value = bisect(l->diagonal, l->off, k + 1, k + 1);
-        n_quiet = fabs(value - before) <= QUIET * value ? n_quiet + 1 : 0;
+        n_quiet = fabs(value - before) <= tolerance * value ? n_quiet + 1 : 0;
         more = more && n_quiet < N_QUIET;
     }
     *largest = value;

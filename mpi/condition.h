@@ -17,12 +17,16 @@
 /* out = operator times in, both replicated; collective like its caller. */
 typedef norma_status (*norma_condition_operator)(void *context, const double *in, double *out);
 
+/* What exact operators are measured with: eigenvalues to about 1e-9 where they are separated. */
+#define NORMA_CONDITION_SHARP 1e-10
+
 /* *largest = the largest eigenvalue of a symmetric positive semidefinite operator on n > 0
- * numbers, to about 1e-9 where it is separated, from a start vector that is random under `seed`.
+ * numbers: done when three steps running move it by less than `tolerance`, relatively, which must
+ * not be below the operator's own errors; from a start vector that is random under `seed`.
  * Infinite when the operator gives values that are not finite. Collective over comm. */
 NORMA_MUST_USE norma_status norma_condition_largest(MPI_Comm comm, norma_condition_operator apply,
                                                     void *context, int64_t n, uint64_t seed,
-                                                    double *largest);
+                                                    double tolerance, double *largest);
 
 /* The largest and the smallest nonzero singular value, to 1e-12 of themselves, of the bidiagonal
  * matrix with diagonal a_1, a_2, … and off-diagonal b_2, b_3, …, given as links a_1, b_2, a_2, b_3,

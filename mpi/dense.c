@@ -73,6 +73,9 @@ double norma_dense_bytes_local(const norma_dense_size *size, norma_grid_shape gr
     if (size->vectors)
         numbers += (double)norma_dmat_largest_share_local(m, k, size->block, grid) +
                    (double)norma_dmat_largest_share_local(k, n, size->block, grid);
+    if (size->vectors &&
+        grid.n_rows * grid.n_columns > 1) /* PDGEMR2D sends and receives a factor */
+        numbers += 2 * (double)norma_dmat_largest_share_local(k, more(size), size->block, grid);
     return 8 * (numbers + 4 * (double)(m + n)); /* and what refines, and the triangle's scales */
 }
 

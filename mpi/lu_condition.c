@@ -12,6 +12,7 @@ typedef struct work {
     const norma_system *system;
     norma_lu_inverse *invert;
     void *context;
+    double tolerance;
     int64_t n, n_rows; /* of the system, of M */
     double *half;      /* [n] */
     double *rows;      /* [n] */
@@ -47,7 +48,8 @@ static norma_status measure_condition(work *w, double sigma_system, norma_layer_
 {
     const norma_system *s = w->system;
     double largest = 0;
-    NORMA_TRY(norma_condition_largest(s->comm, invert_system, w, w->n, s->seed, &largest));
+    NORMA_TRY(
+        norma_condition_largest(s->comm, invert_system, w, w->n, s->seed, w->tolerance, &largest));
     solution->condition_number_solved = sigma_system * sqrt(largest);
     if (!(solution->condition_number_solved < 1 / ((double)w->n * DBL_EPSILON)))
         return norma_system_singular_local(s, solution->condition_number_solved);
@@ -63,7 +65,8 @@ static norma_status measure_condition(work *w, double sigma_system, norma_layer_
     w->whole[w->n - 1] = 1;
     NORMA_TRY(invert_system(w, w->whole, w->last));
     NORMA_TRY(norma_system_largest(s, NORMA_PRODUCT_ROWS, NULL, &solution->sigma_max));
-    NORMA_TRY(norma_condition_largest(s->comm, invert_rows, w, w->n_rows, s->seed, &largest));
+    NORMA_TRY(norma_condition_largest(s->comm, invert_rows, w, w->n_rows, s->seed, w->tolerance,
+                                      &largest));
     solution->sigma_min = 1 / sqrt(largest);
     solution->condition_number = solution->sigma_max / solution->sigma_min;
     return NORMA_OK;
@@ -78,11 +81,13 @@ static norma_status allocate(work *w)
 }
 
 norma_status norma_lu_condition(const norma_system *system, norma_lu_inverse *invert, void *context,
-                                double sigma_system, norma_layer_solution *solution)
+                                double tolerance, double sigma_system,
+                                norma_layer_solution *solution)
 {
     work w = {.system = system,
               .invert = invert,
               .context = context,
+              .tolerance = tolerance,
               .n = system->rule->n_system,
               .n_rows = system->rule->n_rows};
     norma_status status = norma_agree(system->comm, allocate(&w));

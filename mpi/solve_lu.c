@@ -84,7 +84,8 @@ norma_status norma_solve_lu(const norma_system *system, double *gamma,
                                        &solution->seconds, &w.lu));
     double start = norma_progress_clock_local();
     NORMA_GOTO(status, norma_system_largest(system, NORMA_PRODUCT_SYSTEM, NULL, &sigma_system));
-    NORMA_GOTO(status, norma_lu_condition(system, invert, w.lu, sigma_system, solution));
+    NORMA_GOTO(status, norma_lu_condition(system, invert, w.lu, NORMA_CONDITION_SHARP, sigma_system,
+                                          solution));
     double measured = norma_progress_clock_local();
     NORMA_GOTO(status, solve_refined(&w, sigma_system, gamma, &solution->iterations));
     solution->seconds_condition = measured - start;

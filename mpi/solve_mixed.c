@@ -8,7 +8,8 @@
 
 #include <omp.h>
 
-/* Relative error of the inverse that the smallest singular value is measured with. */
+/* Relative error of the inverse that the smallest singular value is measured with, and of that
+ * value. */
 #define MEASURED 1e-5
 
 static norma_status invert(void *context, bool transpose, const double *b, double *x)
@@ -37,8 +38,8 @@ static norma_status solve(const norma_system *system, double *gamma, norma_layer
     NORMA_GOTO(status, norma_agree(system->comm, norma_refine_solve(refine, false, 0, system->rhs,
                                                                     gamma, &solution->iterations)));
     double solved = norma_progress_clock_local();
-    NORMA_GOTO(status, norma_agree(system->comm,
-                                   norma_lu_condition(system, invert, refine, sigma, solution)));
+    NORMA_GOTO(status, norma_agree(system->comm, norma_lu_condition(system, invert, refine,
+                                                                    MEASURED, sigma, solution)));
     solution->seconds += solved - measured;
     solution->seconds_condition = measured - start + norma_progress_clock_local() - solved;
     solution->gflops = (2 * n * n * n / 3 + (double)(solution->iterations + 1) * 4 * n * n) /

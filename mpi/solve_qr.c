@@ -167,7 +167,8 @@ static norma_status measure_rows(work *w, norma_layer_solution *solution)
         w->inner[e] = w->wide ? (double)(e == w->k - 1) : s->rule->closing;
     NORMA_TRY(invert_system(w, w->inner, w->closed));
     NORMA_TRY(norma_system_largest(s, NORMA_PRODUCT_ROWS, NULL, &solution->sigma_max));
-    NORMA_TRY(norma_condition_largest(s->comm, invert_rows, w, n_values, s->seed, &largest));
+    NORMA_TRY(norma_condition_largest(s->comm, invert_rows, w, n_values, s->seed,
+                                      NORMA_CONDITION_SHARP, &largest));
     solution->sigma_min = 1 / sqrt(largest);
     solution->condition_number = solution->sigma_max / solution->sigma_min;
     return NORMA_OK;
@@ -179,7 +180,8 @@ static norma_status measure_condition(work *w, double *sigma_system, norma_layer
     const norma_system *s = w->system;
     double largest = 0;
     NORMA_TRY(norma_system_largest(s, NORMA_PRODUCT_SYSTEM, NULL, sigma_system));
-    NORMA_TRY(norma_condition_largest(s->comm, invert_system, w, w->k, s->seed, &largest));
+    NORMA_TRY(norma_condition_largest(s->comm, invert_system, w, w->k, s->seed,
+                                      NORMA_CONDITION_SHARP, &largest));
     solution->condition_number_solved = *sigma_system * sqrt(largest);
     if (!(solution->condition_number_solved < 1 / ((double)w->k * DBL_EPSILON)))
         return norma_system_singular_local(s, solution->condition_number_solved);

@@ -40,8 +40,8 @@ norma_status norma_system_largest(const norma_system *system, norma_product_form
     if (status == NORMA_OK)
         status = NORMA_ALLOC(g.features, norma_product_share_local(system->product, &first));
     NORMA_GOTO(status, norma_agree(system->comm, status));
-    NORMA_GOTO(status,
-               norma_condition_largest(system->comm, apply_gram, &g, g.n, system->seed, &largest));
+    NORMA_GOTO(status, norma_condition_largest(system->comm, apply_gram, &g, g.n, system->seed,
+                                               NORMA_CONDITION_SHARP, &largest));
     *sigma = sqrt(largest);
 done:
     NORMA_FREE(g.rows);

@@ -36,8 +36,33 @@ def check_threads():
             program.check(("warning" in done.stderr) == (threads > cores), f"warning: {done.stderr}")
 
 
+UNITS = {"MiB": 2 ** 20, "GiB": 2 ** 30}
+
+
+def check_memory():
+    """The memory that a plan announces is within 10% of the peak that the run then reports."""
+    cases = [("lu", "3x3", (12, 18, 24), []), ("mixed", "3x3", (12, 18, 24), []),
+             ("krylov", "3x3", (12, 24, 32), ["--overparam", 0.1]), ("qr", "3x3", (10, 14, 18), ["--overparam", 0.1]),
+             ("svd", "1x1", (16, 24, 32), [])]
+    with program.folder() as folder:
+        output = os.path.join(folder, "out.h5")
+        for solver, kernel, channels, more in cases:
+            for ranks, c in zip((1, 2, 2), channels):
+                arguments = ["--c-out", c, "--c-in", c, "--kernel", kernel, "--seed", 1, "--solver", solver] + more
+                plan = program.launch(["plan", "reconstruct"] + arguments + ["--ranks", ranks]).stdout
+                number, unit = plan.split("memory a rank ")[1].split(",")[0].split()
+                done = program.launch(["reconstruct"] + arguments + ["--output", output, "--force"], ranks,
+                                      environment={"OMP_NUM_THREADS": "1"})
+                program.check(done.returncode == 0, f"{solver} {c}: {done.stderr}")
+                with h5py.File(output) as f:
+                    ratio = float(number) * UNITS[unit] / float(f["peak_memory"][0])
+                print(f"{solver}, {c} channels on {ranks} ranks: planned {number} {unit}, {ratio:.3f} of the peak")
+                program.check(0.9 <= ratio <= 1.1, f"{solver} {c} on {ranks} ranks: {ratio}")
+
+
 def main():
     check_width()
+    check_memory()
     check_threads()
     program.finish()
 
