@@ -146,6 +146,8 @@ static norma_status evaluate_replica(evaluation *e, const char *root, int64_t re
         return status;
     for (int64_t i = 0; i < e->cell.n_layers; i++) {
         char group[64];
+        if (!e->cell.layers[i].wanted)
+            continue;
         snprintf(group, sizeof group, "%s/layers/%03lld", root, (long long)i);
         status = norma_reconstruct_pair_init(&e->cell, &e->inputs, i, replica);
         NORMA_GOTO(status, norma_agree(world, status));
@@ -170,15 +172,18 @@ static norma_status evaluate_cell(evaluation *e, int64_t number)
     bool there = false;
     if (norma_config_get_sweep(e->stored)->n_cells > 1)
         snprintf(root, sizeof root, "/cells/%06lld", (long long)number);
-    snprintf(first, sizeof first, "%s/layers/000/gamma1", root);
-    NORMA_TRY(norma_result_reader_has(e->reader, first, &there));
-    norma_status status = NORMA_OK;
+    norma_status status =
+        norma_reconstruct_cell_init(e->stored, &e->inputs, number, false, &e->cell);
+    NORMA_GOTO(status, norma_agree(world, status));
+    int64_t layer = 0;
+    while (!e->cell.layers[layer].wanted)
+        layer++;
+    snprintf(first, sizeof first, "%s/layers/%03lld/gamma1", root, (long long)layer);
+    NORMA_GOTO(status, norma_result_reader_has(e->reader, first, &there));
     if (!there)
         status = NORMA_FAIL(NORMA_CONFIG,
                             "%s: no affine maps in the file (%s): reconstruct with --save gamma",
                             norma_config_get_text(e->config, 0, "file"), first);
-    if (status == NORMA_OK)
-        status = norma_reconstruct_cell_init(e->stored, &e->inputs, number, false, &e->cell);
     NORMA_GOTO(status, norma_agree(world, status));
     for (int64_t r = 0; r < norma_config_get_integer(e->stored, 0, "replicas"); r++)
         NORMA_GOTO(status, evaluate_replica(e, root, r));

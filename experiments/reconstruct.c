@@ -144,7 +144,8 @@ static norma_status compare(run_state *run, norma_evaluate *evaluate, int64_t re
     if (status != NORMA_OK)
         return status;
     for (int64_t i = 0; i < run->cell.n_layers; i++)
-        sources[i] = norma_reconstruct_source_layer(&run->cell, i);
+        if (run->cell.layers[i].wanted)
+            sources[i] = norma_reconstruct_source_layer(&run->cell, i);
     NORMA_GOTO(status, norma_evaluate_run(evaluate, sources, result));
     NORMA_GOTO(status, norma_reconstruct_output_evaluation(&run->output, run->cell.number, replica,
                                                            result));
@@ -162,7 +163,8 @@ static norma_status reconstruct_replica(run_state *run, int64_t replica)
     NORMA_GOTO(status, norma_evaluate_create(run->call->runtime->world, run->cell.network, images,
                                              images ? images->n_images : 0, 0, &evaluate));
     for (int64_t i = 0; i < run->cell.n_layers; i++)
-        NORMA_GOTO(status, reconstruct_layer(run, evaluate, replica, i));
+        if (run->cell.layers[i].wanted)
+            NORMA_GOTO(status, reconstruct_layer(run, evaluate, replica, i));
     if (images)
         NORMA_GOTO(status, compare(run, evaluate, replica));
     NORMA_GOTO(status, norma_reconstruct_output_memory(&run->output, run->cell.number, replica));
@@ -203,7 +205,10 @@ static norma_status open_output(run_state *run)
     char grid[96] = "";
     norma_status status = norma_reconstruct_cell_init(run->config, &run->inputs, 0, true, &first);
     if (status == NORMA_OK) {
-        norma_layer_problem problem = norma_reconstruct_problem(&first, first.n_layers - 1);
+        int64_t last = first.n_layers - 1;
+        while (!first.layers[last].wanted)
+            last--;
+        norma_layer_problem problem = norma_reconstruct_problem(&first, last);
         norma_solver_options options = {.solver = first.solver, .store = first.store};
         status = norma_layer_solve_estimate_local(&problem, &options, runtime->size, &estimate);
     }
@@ -226,10 +231,15 @@ static norma_status reconstruct(run_state *run)
     norma_status status = NORMA_OK;
     NORMA_GOTO(status, open_output(run));
     NORMA_GOTO(status, norma_result_begin(run->output.file));
+    int64_t n_wanted = norma_config_get_count(run->config, "layers");
+    n_wanted = n_wanted > 0 ? n_wanted : run->output.n_layers;
     status = NORMA_CALLOC(run->evaluations, run->output.n_replicas);
     NORMA_GOTO(status, norma_agree(runtime->world, status));
     norma_progress_init_local(&run->progress, "layers", "layer",
-                              n_cells * run->output.n_replicas * run->output.n_layers);
+                              n_cells * run->output.n_replicas * n_wanted);
+    if (n_wanted < run->output.n_layers)
+        norma_log_info("%lld of %lld layers are reconstructed, the others stay the target's own",
+                       (long long)n_wanted, (long long)run->output.n_layers);
     print_heading();
     for (int64_t cell = 0; cell < n_cells; cell++)
         NORMA_GOTO(status, reconstruct_cell(run, cell));

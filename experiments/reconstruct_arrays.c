@@ -133,6 +133,8 @@ norma_status norma_reconstruct_output_add_cell(norma_reconstruct_output *output,
         return NORMA_OK;
     for (int64_t i = 0; i < cell->n_layers; i++) {
         const norma_reconstruct_layer *layer = &cell->layers[i];
+        if (!layer->wanted)
+            continue;
         layer_group(output, cell->number, i, group);
         NORMA_TRY(norma_schema_add_group(output->file, group));
         NORMA_TRY(set_layer_attributes(output, group, layer, cell->residual));

@@ -244,7 +244,7 @@ int64_t norma_reconstruct_output_bytes(const norma_config *config,
     double numbers = 0;
     for (int64_t i = 0; i < first->n_layers; i++) {
         const norma_reconstruct_layer *layer = &first->layers[i];
-        double c1 = (double)layer->n_features;
+        double c1 = (double)layer->n_features; /* 0 where the layer is not wanted */
         if (gamma)
             numbers += 2 + 6 * (c1 + (double)layer->shape.n_channels_out);
         if (weights)

@@ -27,6 +27,8 @@ static double kept_bytes(const norma_reconstruct_cell *cell)
     double numbers = 0;
     for (int64_t i = 0; i < cell->n_layers; i++) {
         const norma_reconstruct_layer *layer = &cell->layers[i];
+        if (!layer->wanted)
+            continue;
         numbers += 2.0 * (double)layer->n_features + 2.0 * (double)layer->shape.n_channels_out +
                    (double)norma_khatri_rao_n_rows(&layer->shape);
     }
@@ -61,6 +63,8 @@ static int64_t peak_bytes(const void *context, int64_t n_ranks)
     if (n_ranks > 2147483647 || evaluation_cost(n, n_ranks, &evaluation, &flops) != NORMA_OK)
         return -1;
     for (int64_t i = 0; i < n->cell->n_layers; i++) {
+        if (!n->cell->layers[i].wanted)
+            continue;
         norma_layer_problem problem = norma_reconstruct_problem(n->cell, i);
         norma_layer_estimate estimate;
         if (norma_layer_solve_estimate_local(&problem, &n->options, (int)n_ranks, &estimate) !=
@@ -81,6 +85,8 @@ static int64_t peak_bytes(const void *context, int64_t n_ranks)
 static norma_status check_layers(const need *n, int64_t n_ranks)
 {
     for (int64_t i = 0; i < n->cell->n_layers; i++) {
+        if (!n->cell->layers[i].wanted)
+            continue;
         norma_layer_problem problem = norma_reconstruct_problem(n->cell, i);
         norma_layer_estimate estimate;
         norma_status status =
@@ -95,6 +101,8 @@ static norma_status print_layers(const need *n, const norma_plan_machine *machin
 {
     for (int64_t i = 0; i < n->cell->n_layers; i++) {
         const norma_reconstruct_layer *layer = &n->cell->layers[i];
+        if (!layer->wanted)
+            continue;
         norma_layer_problem problem = norma_reconstruct_problem(n->cell, i);
         norma_layer_estimate estimate;
         char bytes[32];

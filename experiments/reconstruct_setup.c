@@ -19,7 +19,8 @@ norma_status norma_reconstruct_check_options(const norma_config *config)
         (!norma_config_has(config, "c-out") || !norma_config_has(config, "c-in")))
         return NORMA_FAIL(NORMA_USAGE, "no target: give --target FILE, or --c-out and --c-in for a "
                                        "random one");
-    static const char *const random_only[] = {"c-out", "c-in", "kernel", "target-dist"};
+    static const char *const random_only[] = {"c-out", "c-in", "kernel", "target-dist",
+                                              "target-per-replica"};
     for (size_t i = 0; i < sizeof random_only / sizeof random_only[0]; i++)
         if (norma_config_has(config, "target") && norma_config_is_given(config, random_only[i]))
             return NORMA_FAIL(norma_config_blame(config, random_only[i]),
@@ -114,27 +115,35 @@ const norma_images *norma_reconstruct_images(const norma_reconstruct_inputs *inp
     return inputs->dataset ? norma_dataset_images_local(inputs->dataset) : NULL;
 }
 
-/* A random target: one layer, identity activation, the same for every replica. */
+/* The weights of a random target for a replica. */
+static norma_status fill_target(norma_reconstruct_cell *cell, int64_t replica)
+{
+    norma_tensor *tensor = NULL;
+    cell->target_spec.stream.replica = replica;
+    NORMA_TRY(norma_tensor_create(&cell->target_spec, &tensor));
+    norma_tensor_fill(tensor, 0, cell->target_spec.n_features, cell->random->layers[0].weight);
+    norma_tensor_destroy(&tensor);
+    return NORMA_OK;
+}
+
+/* A random target: one layer, identity activation. */
 static norma_status draw_target(const norma_config *config, bool shapes_only,
                                 norma_reconstruct_cell *cell)
 {
-    norma_tensor *tensor = NULL;
-    norma_status status = NORMA_OK;
     norma_config_shape kernel = {1, 1};
     int64_t c2 = norma_config_get_integer(config, cell->number, "c-out");
     int64_t c0 = norma_config_get_integer(config, cell->number, "c-in");
     if (norma_config_has(config, "kernel"))
         kernel = norma_config_get_shape(config, cell->number, "kernel");
     norma_activation identity = {.kind = NORMA_ACTIVATION_IDENTITY};
-    NORMA_GOTO(status, norma_network_create_single(
-                           c2, c0, (norma_kernel_shape){kernel.height, kernel.width}, &identity,
-                           &cell->random));
+    NORMA_TRY(norma_network_create_single(c2, c0, (norma_kernel_shape){kernel.height, kernel.width},
+                                          &identity, &cell->random));
+    cell->target_per_replica = norma_config_get_flag(config, "target-per-replica");
     cell->network = cell->random;
     if (shapes_only)
         return NORMA_OK;
-    NORMA_GOTO(status, norma_network_allocate(cell->random));
-
-    norma_tensor_spec spec = {
+    NORMA_TRY(norma_network_allocate(cell->random));
+    cell->target_spec = (norma_tensor_spec){
         .keep_probability = cell->keep_probability,
         .role = NORMA_TENSOR_FIRST,
         .seed = cell->seed,
@@ -146,12 +155,8 @@ static norma_status draw_target(const norma_config *config, bool shapes_only,
         .n_taps = kernel.height * kernel.width,
     };
     const char *name = norma_config_get_text(config, cell->number, "target-dist");
-    NORMA_GOTO(status, norma_distribution_from_name(name, &spec.distribution));
-    NORMA_GOTO(status, norma_tensor_create(&spec, &tensor));
-    norma_tensor_fill(tensor, 0, c2, cell->random->layers[0].weight);
-done:
-    norma_tensor_destroy(&tensor);
-    return status;
+    NORMA_TRY(norma_distribution_from_name(name, &cell->target_spec.distribution));
+    return fill_target(cell, 0);
 }
 
 /* c1 of a layer from --features, --excess, --overparam, or the rule's minimum. */
@@ -229,8 +234,9 @@ static norma_status init_layer(const norma_config *config, const norma_reconstru
                               n_pairs * norma_kernel_taps(layer->shape.kernel.composite)));
         norma_kernel_embed(&layer->shape.kernel, n_pairs, target->weight, layer->embedded);
     }
-    layer->n_minimum = norma_width_rule_minimum_residual(cell->width, cell->residual, &layer->shape,
-                                                         layer->embedded, NULL);
+    layer->n_minimum =
+        norma_width_rule_minimum_residual(cell->width, cell->residual, &layer->shape,
+                                          cell->target_per_replica ? NULL : layer->embedded, NULL);
     if (pair)
         layer->n_features = pair->n_features;
     else
@@ -243,7 +249,7 @@ static norma_status init_layer(const norma_config *config, const norma_reconstru
 bool norma_reconstruct_is_exact(const norma_reconstruct_cell *cell)
 {
     for (int64_t i = 0; i < cell->n_layers; i++)
-        if (!norma_linear_region_is_exact(&cell->layers[i].activation))
+        if (cell->layers[i].wanted && !norma_linear_region_is_exact(&cell->layers[i].activation))
             return false;
     return true;
 }
@@ -291,6 +297,24 @@ static norma_status set_store(const norma_config *config, int64_t number,
     return NORMA_OK;
 }
 
+/* The layers of --layers, or all. */
+static norma_status mark_layers(const norma_config *config, norma_reconstruct_cell *cell)
+{
+    int64_t n_listed = norma_config_get_count(config, "layers");
+    for (int64_t i = 0; i < cell->n_layers; i++)
+        cell->layers[i].wanted = n_listed == 0;
+    for (int64_t k = 0; k < n_listed; k++) {
+        int64_t number = norma_config_get_integer(config, k, "layers");
+        if (number >= cell->n_layers)
+            return NORMA_FAIL(norma_config_blame(config, "layers"),
+                              "%s: there is no layer %lld: the target has layers 0 to %lld",
+                              norma_config_where(config, "layers"), (long long)number,
+                              (long long)cell->n_layers - 1);
+        cell->layers[number].wanted = true;
+    }
+    return NORMA_OK;
+}
+
 norma_status norma_reconstruct_cell_init(const norma_config *config,
                                          const norma_reconstruct_inputs *inputs, int64_t number,
                                          bool shapes_only, norma_reconstruct_cell *cell)
@@ -329,7 +353,10 @@ norma_status norma_reconstruct_cell_init(const norma_config *config,
 
     NORMA_TRY(NORMA_CALLOC(cell->layers, cell->network->n_layers));
     cell->n_layers = cell->network->n_layers;
+    NORMA_TRY(mark_layers(config, cell));
     for (int64_t i = 0; i < cell->n_layers; i++) {
+        if (!cell->layers[i].wanted)
+            continue;
         norma_status status = init_layer(config, inputs, cell, i, shapes_only);
         if (status != NORMA_OK)
             return norma_status_context(status, "layer %lld: ", (long long)i);
@@ -370,6 +397,12 @@ norma_status norma_reconstruct_pair_init(norma_reconstruct_cell *cell,
     spec.n_taps = norma_kernel_taps(layer->shape.kernel.second);
     spec.values = pair ? pair->w2 : NULL;
     NORMA_TRY(norma_tensor_create(&spec, &layer->w2));
+    if (cell->target_per_replica) {
+        const norma_layer *target = &cell->network->layers[number];
+        NORMA_TRY(fill_target(cell, replica));
+        norma_kernel_embed(&layer->shape.kernel, target->n_channels_out * target->n_channels_in,
+                           target->weight, layer->embedded);
+    }
     return norma_reconstruct_skip_fill(cell, inputs, number, replica);
 }
 

@@ -24,6 +24,7 @@ typedef struct norma_reconstruct_inputs {
 
 /* One layer of a cell. */
 typedef struct norma_reconstruct_layer {
+    bool wanted; /* reconstructed; otherwise the target's own runs and the rest is not set */
     norma_khatri_rao_shape shape;
     norma_source_shape source_shape;
     norma_activation activation; /* inside the source pair */
@@ -50,8 +51,10 @@ typedef struct norma_reconstruct_cell {
     norma_solver solver;
     norma_store store; /* of the weights */
     norma_bound bound;
-    bool single;                  /* the source network runs in FP32 */
-    norma_maps_accuracy accuracy; /* of every layer's maps */
+    bool single;                   /* the source network runs in FP32 */
+    norma_maps_accuracy accuracy;  /* of every layer's maps */
+    norma_tensor_spec target_spec; /* of a random target */
+    bool target_per_replica;
     const norma_network *network; /* of the target file, or `random` */
     norma_network *random;        /* owned */
     int64_t n_layers;
@@ -83,7 +86,8 @@ NORMA_MUST_USE norma_status norma_reconstruct_cell_init(const norma_config *conf
 /* Are the activations of all source pairs linear, not only nearly so, where they are used? */
 bool norma_reconstruct_is_exact(const norma_reconstruct_cell *cell);
 
-/* Prepares W1, W2 and the skip of a layer for a replica; frees those of the one before. Local. */
+/* Prepares W1, W2, the skip and, drawn per replica, the target of a layer for a replica; frees
+ * those of the one before. Local. */
 NORMA_MUST_USE norma_status norma_reconstruct_pair_init(norma_reconstruct_cell *cell,
                                                         const norma_reconstruct_inputs *inputs,
                                                         int64_t layer, int64_t replica);

@@ -93,6 +93,52 @@ def other_activations(folder):
     program.check(done.returncode == 2 and "epsilon" in done.stderr, done.stderr)
 
 
+def some_layers(folder):
+    """--layers: the others stay the target's own, in the run, in the file and when it is evaluated again."""
+    out = os.path.join(folder, "some.h5")
+    target = small_network(folder)
+    common = ["reconstruct", "--target", target, "--dataset", folder, "--samples", 20, "--seed", 3, "--force", "--output",
+              out, "--layers"]
+    whole = program.launch(common[:-1], ranks=2)
+    with h5py.File(out) as f:
+        rmse = f["rmse"][0]
+        gamma = f["layers/001/gamma1"][0]
+    for layers in ([1], [0, 2]):
+        done = program.launch(common + [",".join(map(str, layers))], ranks=2)
+        program.check(whole.returncode == 0 and done.returncode == 0, f"layers {layers}: {done.stderr}")
+        with h5py.File(out) as f:
+            given = np.isfinite(f["rmse"][0])
+            program.check(list(np.flatnonzero(given)) == layers, f"layers {layers}: rmse of {np.flatnonzero(given)}")
+            program.check(np.array_equal(f["rmse"][0][given], rmse[given]), f"layers {layers}: another answer")
+            program.check(sorted(f["layers"]) == [f"{i:03d}" for i in layers], f"layers {layers}: {list(f['layers'])}")
+            if layers == [1]:
+                program.check(np.array_equal(f["layers/001/gamma1"][0], gamma), "gamma1 of layer 1 alone")
+            largest = float(f["output_max_error"][0])
+        program.check(largest < 1e-10, f"layers {layers}: {largest}")
+        program.check(evaluate(out)["max_error"] == float(f"{largest:.8e}"), f"layers {layers}: evaluate")
+        plan = program.launch(["plan"] + common + [",".join(map(str, layers))])
+        rows = [line.split()[0] for line in plan.stdout.splitlines() if not line.startswith("#")]
+        program.check(rows == [str(i) for i in layers], f"layers {layers}: plan of {rows}")
+    done = program.launch(common + ["3"])
+    program.check(done.returncode == 2 and "there is no layer 3" in done.stderr, done.stderr)
+
+
+def targets_per_replica(folder):
+    """--target-per-replica: replica 0 has the usual target, the others their own, on any ranks alike."""
+    gammas = {}
+    for label, more, ranks in (("same", [], 1), ("own", ["--target-per-replica"], 1), ("ranks", ["--target-per-replica"], 3)):
+        out = os.path.join(folder, label + ".h5")
+        done = program.launch(["reconstruct", "--c-out", 3, "--c-in", 2, "--kernel", "3x3", "--replicas", 3, "--seed", 8,
+                               "--width-rule", "min", "--output", out] + more, ranks)
+        program.check(done.returncode == 0, f"{label}: {done.stderr}")
+        with h5py.File(out) as f:
+            gammas[label] = f["layers/000/gamma1"][...]
+            program.check((f["rmse"][...] <= f["rmse_floor"][...]).all(), f"{label}: {f['rmse'][...]}")
+    program.check(np.array_equal(gammas["same"][0], gammas["own"][0]), "replica 0 has another target")
+    program.check(not np.allclose(gammas["same"][1:], gammas["own"][1:]), "the targets of replicas are the same")
+    program.check(np.allclose(gammas["own"], gammas["ranks"], rtol=1e-9, atol=0), "targets depend on ranks")
+
+
 def single_precision(folder):
     """The source network in FP32: near the target as far as the reported cost of the shift allows, no nearer than
     FP32 can be; the same from a stored result, on any ranks."""
@@ -173,6 +219,8 @@ def main():
                           "the stored configuration gives another gamma1")
         other_activations(folder)
         single_precision(folder)
+        some_layers(folder)
+        targets_per_replica(folder)
     program.finish()
 
 
