@@ -4,6 +4,9 @@
 #include "mpi/scalapack.h"
 #include "src/base/mem.h"
 
+/* The property of a BLACS context: combine operations give the same bits in every run. */
+enum { BLACS_REPEATABLE = 15 };
+
 /* Longest allowed grid, columns a row. */
 #define MAX_ASPECT 4
 
@@ -27,11 +30,14 @@ norma_grid_shape norma_grid_choose_local(int n_ranks, int64_t n_row_blocks, int6
 /* The BLACS context of this rank's grid; the ranks of grid->active call it together. */
 static norma_status open_context(norma_grid *grid)
 {
+    const int repeatable = 1;
     int n_rows = 0;
     int n_columns = 0;
     grid->handle = Csys2blacs_handle(grid->active);
     grid->context = grid->handle;
     Cblacs_gridinit(&grid->context, "R", grid->shape.n_rows, grid->shape.n_columns);
+    /* Sums over ranks in one order, so that a run can be repeated bit for bit. */
+    Cblacs_set(grid->context, BLACS_REPEATABLE, &repeatable);
     Cblacs_gridinfo(grid->context, &n_rows, &n_columns, &grid->row, &grid->column);
     if (n_rows != grid->shape.n_rows || n_columns != grid->shape.n_columns || grid->row < 0)
         return NORMA_FAIL(NORMA_LIBRARY, "BLACS gave a %d x %d grid where %d x %d was asked for",

@@ -12,6 +12,7 @@ void Cfree_blacs_system_handle(int handle);
 void Cblacs_gridinit(int *context, const char *order, int n_rows, int n_columns);
 void Cblacs_gridinfo(int context, int *n_rows, int *n_columns, int *row, int *column);
 void Cblacs_gridexit(int context);
+void Cblacs_set(int context, int what, const int *value);
 
 /* LU factors on one process (threaded by OpenBLAS). */
 void dgetrf_(const int *m, const int *n, double *a, const int *lda, int *ipiv, int *info);
