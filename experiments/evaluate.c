@@ -201,6 +201,9 @@ static norma_status evaluate_file(evaluation *e)
     NORMA_GOTO(status, read_stored(e));
     if (!norma_config_has(e->stored, "dataset"))
         status = NORMA_FAIL(NORMA_USAGE, "%s was made without images: give --dataset", path);
+    if (!norma_config_has(e->stored, "target"))
+        status =
+            NORMA_FAIL(NORMA_CONFIG, "%s has a random target layer, which no images fit", path);
     NORMA_GOTO(status, norma_agree(runtime->world, status));
     NORMA_GOTO(status, norma_reconstruct_inputs_read(runtime, e->stored, &e->inputs));
     norma_log_result("#cell replica  images differing output_max_error  output_rmse "

@@ -84,9 +84,14 @@ static norma_status check_existing_root(const char *path, bool force, bool resum
                           "output %s exists and is not an HDF5 file: it is not replaced, not even "
                           "with --force",
                           path);
+    read_status_root(path, end);
+    if (!end[0])
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "output %s exists and is no result of Norma's: it is not replaced, not "
+                          "even with --force",
+                          path);
     if (force)
         return NORMA_OK;
-    read_status_root(path, end);
     if (resume && strcmp(end, "stopped") == 0)
         return NORMA_OK;
     return NORMA_FAIL(NORMA_CONFIG,

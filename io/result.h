@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 typedef struct norma_result_options {
-    bool force;    /* replace an existing HDF5 file at close; other files are never replaced */
+    bool force;    /* replace an existing result at close; other files are never replaced */
     bool resume;   /* replace an existing file of status "stopped" at close */
     int64_t bytes; /* expected size of the file, checked against the free space; 0: not checked */
 } norma_result_options;
