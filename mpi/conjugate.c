@@ -20,7 +20,7 @@
 #define LARGEST_SPREAD 300
 #define LARGEST_SPREAD_TALL 10
 /* Fewer iterations by a fifth changed the smallest singular value by less than this, relatively. */
-#define SETTLED 4e-3
+#define SETTLED 3e-4
 /* A recurred residual that the true one differs from by more than this part of it says nothing of
  * A any more: the coefficients end there. */
 #define BLURRED 0.02

@@ -33,8 +33,10 @@ norma_system_solver norma_solve_lu;
  * takes over, with a message, where that fails and memory_per_rank has room for it. */
 norma_system_solver norma_solve_mixed;
 
-/* Matrix-free: Craig's method (minimum norm) with at least as many features as equations, LSQR
- * with fewer; restarted from the true residual until that is at the floor, or stationary. */
+/* Matrix-free: conjugate gradients in single precision (mpi/conjugate); where those miss the floor,
+ * from the beginning in double precision, Craig's method (minimum norm) with at least as many
+ * features as equations, LSQR with fewer, restarted from the true residual until that is at the
+ * floor, or stationary. */
 norma_system_solver norma_solve_krylov;
 
 /* QR factors: minimum norm with at least as many features as equations, least squares with fewer;
