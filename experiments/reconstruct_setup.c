@@ -235,8 +235,8 @@ static norma_status init_layer(const norma_config *config, const norma_reconstru
         norma_kernel_embed(&layer->shape.kernel, n_pairs, target->weight, layer->embedded);
     }
     layer->n_minimum =
-        norma_width_rule_minimum_residual(cell->width, cell->residual, &layer->shape,
-                                          cell->target_per_replica ? NULL : layer->embedded, NULL);
+        norma_width_rule_minimum(cell->width, cell->residual, &layer->shape,
+                                 cell->target_per_replica ? NULL : layer->embedded, NULL);
     if (pair)
         layer->n_features = pair->n_features;
     else

@@ -208,8 +208,8 @@ norma_status norma_layer_choice_make_local(const norma_layer_problem *problem,
                           (long long)options->max_iterations);
     if (c.block_size == 0)
         c.block_size = DEFAULT_BLOCK;
-    c.n_minimum = norma_width_rule_minimum_residual(
-        problem->width, problem->residual, &problem->shape, problem->target, problem->skip);
+    c.n_minimum = norma_width_rule_minimum(problem->width, problem->residual, &problem->shape,
+                                           problem->target, problem->skip);
     c.n_system = c.n_minimum;
     bool closed = problem->width == NORMA_WIDTH_MIN && problem->residual != NORMA_RESIDUAL_OUTER;
     c.n_rows = c.n_system - (closed ? 1 : 0);

@@ -104,11 +104,6 @@ MPI_Comm norma_replicas_group_local(const norma_replicas *replicas)
     return replicas->group;
 }
 
-int norma_replicas_group_number_local(const norma_replicas *replicas)
-{
-    return replicas->number;
-}
-
 int norma_replicas_group_rank_local(const norma_replicas *replicas)
 {
     return replicas->group_rank;

@@ -28,10 +28,9 @@ NORMA_MUST_USE norma_status norma_replicas_create(MPI_Comm world, int64_t group_
 /* Collective over world; nulls, NULL is allowed. */
 void norma_replicas_destroy(norma_replicas **replicas);
 
-/* This rank's group: its communicator (MPI_COMM_NULL for an idle rank; borrowed), its number, this
- * rank within it (0 is its root), and how many groups there are. Local. */
+/* This rank's group: its communicator (MPI_COMM_NULL for an idle rank; borrowed), this rank within
+ * it (0 is its root), and how many groups there are. Local. */
 MPI_Comm norma_replicas_group_local(const norma_replicas *replicas);
-int norma_replicas_group_number_local(const norma_replicas *replicas);
 int norma_replicas_group_rank_local(const norma_replicas *replicas);
 int norma_replicas_n_groups_local(const norma_replicas *replicas);
 

@@ -43,12 +43,6 @@ static int64_t part_bytes(int64_t max_bytes)
     return part > SHORTEST_PART ? part : SHORTEST_PART;
 }
 
-double norma_ring_bytes_local(int64_t max_bytes)
-{
-    return (double)max_bytes +
-           20 * (double)norma_index_ceil_divide(max_bytes, part_bytes(max_bytes));
-}
-
 /* Memory that the node shares, every rank's own part of it. */
 static void open_window(norma_ring *ring, int64_t max_bytes)
 {

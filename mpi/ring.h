@@ -48,9 +48,6 @@ void norma_ring_receive(norma_ring *ring);
  * nothing was started. */
 void norma_ring_finish(norma_ring *ring);
 
-/* Bytes on the rank that holds most. Local, pure. */
-double norma_ring_bytes_local(int64_t max_bytes);
-
 /* Frees and nulls; NULL is allowed (on all ranks). Finished before. Collective. */
 void norma_ring_destroy(norma_ring **ring);
 

@@ -84,8 +84,6 @@ double norma_khatri_rao_bytes(const norma_khatri_rao_shape *shape, int64_t n_fea
 void norma_khatri_rao_read(const void *context, int64_t start, int64_t count, double *first,
                            double *second);
 
-int64_t norma_khatri_rao_n_features(const norma_khatri_rao *kr);
-
 /* y[n] = KR g, g[n_features]. */
 void norma_khatri_rao_apply(norma_khatri_rao *kr, const double *g, double *y);
 

@@ -218,11 +218,6 @@ void norma_khatri_rao_read(const void *context, int64_t start, int64_t count, do
     }
 }
 
-int64_t norma_khatri_rao_n_features(const norma_khatri_rao *kr)
-{
-    return kr->n_features;
-}
-
 void norma_khatri_rao_destroy(norma_khatri_rao **kr)
 {
     if (!*kr)

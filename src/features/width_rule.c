@@ -72,21 +72,15 @@ static bool is_zero(const double *row, const double *skip, int64_t length)
     return true;
 }
 
-int64_t norma_width_rule_minimum(norma_width width, const norma_khatri_rao_shape *shape,
-                                 const double *target)
-{
-    return norma_width_rule_minimum_residual(width, NORMA_RESIDUAL_NONE, shape, target, NULL);
-}
-
 /* Whether gamma2 multiplies the skip. */
 static bool is_skip_inside(norma_width width, norma_residual residual)
 {
     return width == NORMA_WIDTH_MIN && residual == NORMA_RESIDUAL_OUTER;
 }
 
-int64_t norma_width_rule_minimum_residual(norma_width width, norma_residual residual,
-                                          const norma_khatri_rao_shape *shape, const double *target,
-                                          const double *skip)
+int64_t norma_width_rule_minimum(norma_width width, norma_residual residual,
+                                 const norma_khatri_rao_shape *shape, const double *target,
+                                 const double *skip)
 {
     int64_t length = length_of_row(shape);
     int64_t n_active = 0;

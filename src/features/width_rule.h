@@ -69,15 +69,12 @@ typedef struct norma_width_rule {
 
 /* The smallest c1 for which the rule promises an exact answer: n (max), n - c2 + 1 with c2 and n
  * counting the channels whose target is not zero (min). target [c2][c0][|K|], embedded in K; NULL
- * counts every channel. */
-int64_t norma_width_rule_minimum(norma_width width, const norma_khatri_rao_shape *shape,
-                                 const double *target);
-
-/* The same beside a skip connection `skip`, embedded like the target; NULL where it is not known
- * yet: every channel counts where Wt - Ws decides. Outer with the min rule: n - c2, at least 1. */
-int64_t norma_width_rule_minimum_residual(norma_width width, norma_residual residual,
-                                          const norma_khatri_rao_shape *shape, const double *target,
-                                          const double *skip);
+ * counts every channel. Beside a skip connection `skip`, embedded like the target, the channels
+ * count whose Wt - Ws is not zero, where that decides (every one while skip is NULL, not yet
+ * known); outer with the min rule: n - c2, at least 1. */
+int64_t norma_width_rule_minimum(norma_width width, norma_residual residual,
+                                 const norma_khatri_rao_shape *shape, const double *target,
+                                 const double *skip);
 
 /* Builds the rule for an embedded target [c2][c0][|K|], which is copied and divided by a power of
  * two, so that no square of it leaves the range of doubles: with the max rule gamma1, with the min

@@ -48,7 +48,7 @@ static inline fixture fixture_create_residual(int shape, norma_width width, norm
         norma_kernel_embed(&s.kernel, n_channels, bare, f.skip);
     }
     NORMA_FREE(bare);
-    f.n_minimum = norma_width_rule_minimum_residual(width, residual, &s, f.target, f.skip);
+    f.n_minimum = norma_width_rule_minimum(width, residual, &s, f.target, f.skip);
     int64_t c1 = f.n_minimum + excess > 1 ? f.n_minimum + excess : 1;
     f.first = fixture_alloc(c1 * norma_khatri_rao_width_first(&s));
     f.second = fixture_alloc(c1 * norma_khatri_rao_width_second(&s));

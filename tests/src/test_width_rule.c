@@ -30,9 +30,14 @@ static void test_pivots_and_ratios(void **state)
     assert_int_equal(rule->n_system, 7);
     norma_test_check(rule->ratio[1] == -0.5 && rule->ratio[9] == -0.5 && rule->ratio[11] == 1);
     norma_test_check(rule->scale == 8 && rule->target[8] == -1);
-    assert_int_equal(norma_width_rule_minimum(NORMA_WIDTH_MIN, &shape, small_target), 7);
-    assert_int_equal(norma_width_rule_minimum(NORMA_WIDTH_MIN, &shape, NULL), 10);
-    assert_int_equal(norma_width_rule_minimum(NORMA_WIDTH_MAX, &shape, small_target), 12);
+    assert_int_equal(
+        norma_width_rule_minimum(NORMA_WIDTH_MIN, NORMA_RESIDUAL_NONE, &shape, small_target, NULL),
+        7);
+    assert_int_equal(
+        norma_width_rule_minimum(NORMA_WIDTH_MIN, NORMA_RESIDUAL_NONE, &shape, NULL, NULL), 10);
+    assert_int_equal(
+        norma_width_rule_minimum(NORMA_WIDTH_MAX, NORMA_RESIDUAL_NONE, &shape, small_target, NULL),
+        12);
     norma_width_rule_destroy(&rule);
 }
 
@@ -113,7 +118,7 @@ static void check_residual(norma_width width, norma_residual residual)
         target[I] =
             inside ? s[I / (n / 3)] * (full[I] + skip[I]) : s[I / (n / 3)] * full[I] + skip[I];
     norma_test_ok(norma_width_rule_create_residual(width, residual, &shape, target, skip, &rule));
-    int64_t minimum = norma_width_rule_minimum_residual(width, residual, &shape, target, skip);
+    int64_t minimum = norma_width_rule_minimum(width, residual, &shape, target, skip);
     assert_int_equal(minimum, min ? n - 3 + !inside : n);
     assert_int_equal(rule->n_system, minimum);
     double unit = min && !inside ? 1 : rule->scale; /* of gamma1 */
@@ -253,7 +258,8 @@ static void test_zero_target(void **state)
     norma_width_rule *rule = create(NORMA_WIDTH_MIN, &shape, zero);
     assert_int_equal(rule->n_rows, 0);
     assert_int_equal(rule->n_system, 1);
-    assert_int_equal(norma_width_rule_minimum(NORMA_WIDTH_MIN, &shape, zero), 1);
+    assert_int_equal(
+        norma_width_rule_minimum(NORMA_WIDTH_MIN, NORMA_RESIDUAL_NONE, &shape, zero, NULL), 1);
     norma_width_rule_set_closing(rule, 0, 1);
     norma_width_rule_fill(rule, small_target, small_target, 0, 1, column);
     norma_test_check(column[0] == 1);
