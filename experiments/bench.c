@@ -177,9 +177,11 @@ static norma_status plan_or_run(const norma_call *call, norma_config *config)
     if (!norma_config_has(config, "output"))
         NORMA_TRY(norma_agree(runtime->world, norma_config_set_text(config, "output", "bench.h5")));
     const char *output = norma_config_get_text(config, 0, "output");
-    NORMA_TRY(norma_result_check(runtime->world, output, &writing));
+    bool plan = call->plan || norma_config_get_flag(config, "dry-run");
+    if (!plan)
+        NORMA_TRY(norma_result_check(runtime->world, output, &writing));
     NORMA_TRY(check_memory(&bench));
-    if (call->plan || norma_config_get_flag(config, "dry-run")) {
+    if (plan) {
         print_plan(&bench);
         return NORMA_OK;
     }

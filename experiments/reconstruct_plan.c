@@ -168,6 +168,12 @@ double norma_reconstruct_memory_per_rank(const norma_plan_machine *machine)
     return (double)machine->node_memory / (double)on_node;
 }
 
+/* auto takes krylov by itself where a matrix does not fit. */
+static bool needs_matrix(norma_solver solver)
+{
+    return solver != NORMA_SOLVER_KRYLOV && solver != NORMA_SOLVER_AUTO;
+}
+
 norma_status norma_reconstruct_plan(const norma_config *config,
                                     const norma_reconstruct_inputs *inputs,
                                     const norma_plan_machine *machine, int n_threads, bool print)
@@ -199,7 +205,7 @@ norma_status norma_reconstruct_plan(const norma_config *config,
         if (status == NORMA_OK)
             status = norma_plan_check_local(
                 machine, n_cells > 1 && where.data ? where.data : "run", peak_bytes, &n,
-                cell.solver == NORMA_SOLVER_KRYLOV ? NULL : "--solver krylov needs no matrix");
+                needs_matrix(cell.solver) ? "--solver krylov needs no matrix" : NULL);
         norma_text_clear(&where);
         norma_reconstruct_cell_clear(&cell);
     }

@@ -208,6 +208,7 @@ norma_status norma_layer_choice_make_local(const norma_layer_problem *problem,
                           (long long)options->max_iterations);
     if (c.block_size == 0)
         c.block_size = DEFAULT_BLOCK;
+    NORMA_TRY(norma_width_rule_check(problem->width, problem->residual, &problem->shape));
     c.n_minimum = norma_width_rule_minimum(problem->width, problem->residual, &problem->shape,
                                            problem->target, problem->skip);
     c.n_system = c.n_minimum;

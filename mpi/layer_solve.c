@@ -199,6 +199,11 @@ static norma_status measure_scaled_norm(work *w, const norma_layer_solution *s, 
 static norma_status judge_least_squares(const norma_width_rule *rule, const norma_layer_solution *s)
 {
     double moved = s->floor * sqrt((double)rule->n);
+    if (s->relative_residual > 1)
+        norma_log_warning("least squares leave a kernel farther from the target than none would be "
+                          "(relative residual %.3g): the min rule's equations are those before "
+                          "gamma2 rescales them; use --width-rule max, or more features",
+                          s->relative_residual);
     if (rule->size == 0 || moved <= LARGEST_RESIDUAL * rule->size)
         return NORMA_OK;
     return NORMA_FAIL(NORMA_NUMERIC,

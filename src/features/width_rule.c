@@ -78,6 +78,19 @@ static bool is_skip_inside(norma_width width, norma_residual residual)
     return width == NORMA_WIDTH_MIN && residual == NORMA_RESIDUAL_OUTER;
 }
 
+static norma_status no_equation(void)
+{
+    return NORMA_FAIL(NORMA_CONFIG,
+                      "min rule with an outer skip: no equation is left for gamma1, since every "
+                      "output channel has a single weight or none; use --width-rule max");
+}
+
+norma_status norma_width_rule_check(norma_width width, norma_residual residual,
+                                    const norma_khatri_rao_shape *shape)
+{
+    return is_skip_inside(width, residual) && length_of_row(shape) == 1 ? no_equation() : NORMA_OK;
+}
+
 int64_t norma_width_rule_minimum(norma_width width, norma_residual residual,
                                  const norma_khatri_rao_shape *shape, const double *target,
                                  const double *skip)
@@ -191,12 +204,7 @@ static norma_status init_rule(norma_width_rule *rule, const double *target, cons
     NORMA_TRY(NORMA_ALLOC(rule->pivot, shape->n_channels_out));
     NORMA_TRY(NORMA_ALLOC(rule->active, shape->n_channels_out));
     set_pivots(rule);
-    if (rule->n_system == 0)
-        return NORMA_FAIL(
-            NORMA_CONFIG,
-            "min rule with an outer skip: no equation is left for gamma1, since every "
-            "output channel has a single weight or none; use --width-rule max");
-    return NORMA_OK;
+    return rule->n_system == 0 ? no_equation() : NORMA_OK;
 }
 
 norma_status norma_width_rule_create_residual(norma_width width, norma_residual residual,

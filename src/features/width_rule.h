@@ -76,6 +76,11 @@ int64_t norma_width_rule_minimum(norma_width width, norma_residual residual,
                                  const norma_khatri_rao_shape *shape, const double *target,
                                  const double *skip);
 
+/* NORMA_CONFIG where the rule leaves no equation for gamma1, whatever the target: outer with the
+ * min rule and rows of one entry. */
+NORMA_MUST_USE norma_status norma_width_rule_check(norma_width width, norma_residual residual,
+                                                   const norma_khatri_rao_shape *shape);
+
 /* Builds the rule for an embedded target [c2][c0][|K|], which is copied and divided by a power of
  * two, so that no square of it leaves the range of doubles: with the max rule gamma1, with the min
  * rule gamma2, is to be multiplied by `scale` in the end. NORMA_CONFIG, naming the index, for a
