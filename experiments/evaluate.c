@@ -192,6 +192,26 @@ done:
     return status;
 }
 
+/* The target file must be the one that was reconstructed: another would look like a failure. */
+static norma_status check_target(evaluation *e)
+{
+    char digest[NORMA_RECONSTRUCT_DIGEST];
+    char *stored = NULL;
+    bool there = false;
+    NORMA_TRY(norma_result_reader_has(e->reader, NORMA_RECONSTRUCT_DIGEST_NAME, &there));
+    if (!there)
+        return NORMA_OK;
+    NORMA_TRY(norma_result_reader_text(e->reader, NORMA_RECONSTRUCT_DIGEST_NAME, &stored));
+    norma_reconstruct_digest(&e->inputs, digest);
+    norma_status status = NORMA_OK;
+    if (strcmp(digest, stored) != 0)
+        status = NORMA_FAIL(NORMA_CONFIG, "%s has changed since %s was made from it",
+                            norma_config_get_text(e->stored, 0, "target"),
+                            norma_config_get_text(e->config, 0, "file"));
+    norma_mem_free(stored);
+    return norma_agree(e->call->runtime->world, status);
+}
+
 static norma_status evaluate_file(evaluation *e)
 {
     const norma_runtime *runtime = e->call->runtime;
@@ -206,6 +226,7 @@ static norma_status evaluate_file(evaluation *e)
             NORMA_FAIL(NORMA_CONFIG, "%s has a random target layer, which no images fit", path);
     NORMA_GOTO(status, norma_agree(runtime->world, status));
     NORMA_GOTO(status, norma_reconstruct_inputs_read(runtime, e->stored, &e->inputs));
+    NORMA_GOTO(status, check_target(e));
     norma_log_result("#cell replica  images differing output_max_error  output_rmse "
                      "accuracy_source accuracy_target n_clipped  seconds  GFLOP/s");
     for (int64_t i = 0; i < norma_config_get_sweep(e->stored)->n_cells; i++)

@@ -11,6 +11,9 @@ extern const norma_command norma_reconstruct_plan_command;
 #define NORMA_RECONSTRUCT_SAVE_WEIGHTS "weights"
 #define NORMA_RECONSTRUCT_SAVE_NONE "none"
 
+/* The text in a result that norma_reconstruct_digest gave. */
+#define NORMA_RECONSTRUCT_DIGEST_NAME "/target_digest"
+
 /* The choice of --precision that is not the default. */
 #define NORMA_RECONSTRUCT_SINGLE "single"
 

@@ -269,6 +269,7 @@ norma_status norma_reconstruct_output_open(norma_reconstruct_output *output,
     char *text = NULL;
     norma_status status = NORMA_OK;
     char title[256];
+    char digest[NORMA_RECONSTRUCT_DIGEST];
 
     output->config = config;
     output->runtime = runtime;
@@ -296,6 +297,10 @@ norma_status norma_reconstruct_output_open(norma_reconstruct_output *output,
                                    .process_grid = process_grid,
                                    .configuration = text};
     NORMA_GOTO(status, norma_provenance_write(output->file, runtime, &provenance));
+    norma_reconstruct_digest(inputs, digest);
+    if (digest[0])
+        NORMA_GOTO(status, norma_result_write_text(output->file, NORMA_RECONSTRUCT_DIGEST_NAME,
+                                                   "hash of the target's weights", digest));
     if (!single)
         NORMA_GOTO(status, norma_result_set_text(
                                output->file, "/", "cell_streams",

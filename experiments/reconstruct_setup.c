@@ -7,7 +7,9 @@
 #include "src/base/mem.h"
 
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The tensor field of the counters. */
@@ -108,6 +110,15 @@ void norma_reconstruct_inputs_clear(norma_reconstruct_inputs *inputs)
     norma_source_destroy(&inputs->source);
     norma_dataset_destroy(&inputs->dataset);
     norma_target_destroy(&inputs->target);
+}
+
+void norma_reconstruct_digest(const norma_reconstruct_inputs *inputs,
+                              char digest[NORMA_RECONSTRUCT_DIGEST])
+{
+    digest[0] = '\0';
+    if (inputs->target)
+        snprintf(digest, NORMA_RECONSTRUCT_DIGEST, "%016" PRIx64,
+                 norma_network_digest(norma_target_network_local(inputs->target)));
 }
 
 const norma_images *norma_reconstruct_images(const norma_reconstruct_inputs *inputs)

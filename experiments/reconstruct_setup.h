@@ -76,6 +76,11 @@ void norma_reconstruct_inputs_clear(norma_reconstruct_inputs *inputs);
 /* The images, or NULL. Local. */
 const norma_images *norma_reconstruct_images(const norma_reconstruct_inputs *inputs);
 
+/* What tells the target file's network from another, as text; "" for a random target. Local. */
+enum { NORMA_RECONSTRUCT_DIGEST = 17 };
+void norma_reconstruct_digest(const norma_reconstruct_inputs *inputs,
+                              char digest[NORMA_RECONSTRUCT_DIGEST]);
+
 /* Shapes, widths and target weights of a cell; with shapes_only (a plan) no weight is drawn or
  * copied. Local and equal on all ranks; *cell is to be cleared whatever is returned. */
 NORMA_MUST_USE norma_status norma_reconstruct_cell_init(const norma_config *config,

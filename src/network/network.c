@@ -95,6 +95,27 @@ int64_t norma_layer_weight_size(const norma_layer *layer)
     return layer->n_channels_out * layer->n_channels_in * norma_kernel_taps(layer->kernel);
 }
 
+static uint64_t hash(uint64_t so_far, const double *values, int64_t n)
+{
+    const unsigned char *bytes = (const unsigned char *)values;
+    for (int64_t b = 0; b < n * (int64_t)sizeof *values; b++)
+        so_far = (so_far ^ bytes[b]) * UINT64_C(0x100000001b3);
+    return so_far;
+}
+
+uint64_t norma_network_digest(const norma_network *network)
+{
+    uint64_t digest = UINT64_C(0xcbf29ce484222325);
+    digest = hash(digest, network->scale, network->input.channels);
+    digest = hash(digest, network->offset, network->input.channels);
+    for (int64_t l = 0; l < network->n_layers; l++) {
+        const norma_layer *layer = &network->layers[l];
+        digest = hash(digest, layer->weight, norma_layer_weight_size(layer));
+        digest = hash(digest, layer->bias, layer->n_channels_out);
+    }
+    return digest;
+}
+
 int64_t norma_network_storage_size(const norma_network *network)
 {
     int64_t size = 2 * network->input.channels;

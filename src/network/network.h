@@ -115,6 +115,10 @@ NORMA_MUST_USE norma_status norma_network_infer_shapes(norma_network *network);
 /* channels * height * width. */
 int64_t norma_shape_size(norma_shape shape);
 
+/* A number that tells one network from another: a 64-bit FNV-1a hash of all weights and biases, as
+ * folded, and of the scale and offset of the inputs. Equal networks give equal numbers. */
+uint64_t norma_network_digest(const norma_network *network);
+
 /* Elements of the layer's weight, c2 c0 |K|. */
 int64_t norma_layer_weight_size(const norma_layer *layer);
 

@@ -123,6 +123,21 @@ def some_layers(folder):
     program.check(done.returncode == 2 and "there is no layer 3" in done.stderr, done.stderr)
 
 
+def changed_target(folder):
+    """evaluate refuses a target file that is no longer the one that was reconstructed."""
+    out = os.path.join(folder, "of_a_target.h5")
+    target = small_network(folder)
+    done = program.launch(["reconstruct", "--target", target, "--dataset", folder, "--samples", 20, "--seed", 3,
+                           "--output", out])
+    program.check(done.returncode == 0, done.stderr)
+    with h5py.File(target, "a") as f:
+        f["layers/002/weight"][1, 2] *= 1.5
+    done = program.launch(["evaluate", out], 2)
+    program.check(done.returncode == 2 and "has changed since" in done.stderr, f"changed target: {done.stderr}")
+    small_network(folder)
+    program.check(evaluate(out)["max_error"] < 1e-10, "the target as it was")
+
+
 def targets_per_replica(folder):
     """--target-per-replica: replica 0 has the usual target, the others their own, on any ranks alike."""
     gammas = {}
@@ -221,6 +236,7 @@ def main():
         single_precision(folder)
         some_layers(folder)
         targets_per_replica(folder)
+        changed_target(folder)
     program.finish()
 
 
