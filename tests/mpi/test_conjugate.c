@@ -1,0 +1,107 @@
+/*
+ * mpi/conjugate: single precision iterations reach the accuracy of double precision by themselves
+ * (mpi/solve_krylov would hide that they do not, by its own in double precision), and the condition
+ * numbers they vouch for are right.
+ */
+#include "tests/mpi/layer_problem.h"
+
+#include "mpi/bidiagonal.h"
+#include "mpi/conjugate.h"
+#include "mpi/replicated.h"
+#include "mpi/system.h"
+
+#include <math.h>
+#include <stdio.h>
+
+typedef struct run {
+    double residual;    /* of the answer, or its gradient, over what rounding leaves */
+    double sigma_error; /* of the smallest singular value that the links vouch for; 0: for none */
+    bool done;
+    int64_t iterations;
+} run;
+
+static double norm_of_share(const double *x, int64_t n)
+{
+    double squares = norma_replicated_dot_local(x, x, n);
+    MPI_Allreduce(MPI_IN_PLACE, &squares, 1, MPI_DOUBLE, MPI_SUM, norma_test_runtime->world);
+    return sqrt(squares);
+}
+
+/* b - A x, or A'(b - A x), in double precision, over u ||A|| ||x|| (and ||A|| times what rounding
+ * the residual leaves). */
+static double measure(norma_product *product, const norma_conjugate *c, const double *b,
+                      double sigma)
+{
+    int64_t first = 0;
+    int64_t n_share = norma_product_share_local(product, &first);
+    int64_t n = norma_product_n_rows_local(product, NORMA_PRODUCT_SYSTEM);
+    double *residual = fixture_alloc(n);
+    double *gradient = fixture_alloc(n_share);
+    norma_product_apply(product, NORMA_PRODUCT_SYSTEM, c->x, residual);
+    for (int64_t r = 0; r < n; r++)
+        residual[r] = b[r] - residual[r];
+    norma_product_apply_transpose_local(product, NORMA_PRODUCT_SYSTEM, residual, gradient);
+    double size = norma_replicated_norm_local(residual, n);
+    double slope = norm_of_share(gradient, n_share);
+    double wanted = NORMA_ROUNDOFF * sigma * norm_of_share(c->x, n_share);
+    NORMA_FREE(residual);
+    NORMA_FREE(gradient);
+    return c->wide ? size / wanted : slope / (sigma * (NORMA_ROUNDOFF * size + wanted));
+}
+
+static run solve(const fixture *f)
+{
+    MPI_Comm world = norma_test_runtime->world;
+    const norma_product_mode mode = {.single = true};
+    norma_width_rule *rule = NULL;
+    norma_product *product = NULL;
+    norma_conjugate *c = NULL;
+    run out = {0};
+    double largest = 0, smallest = 0, exact_largest = 0, exact_smallest = 0;
+    norma_test_ok_all(
+        norma_width_rule_create(f->problem.width, &f->problem.shape, f->target, &rule));
+    norma_test_ok_all(
+        norma_product_create(world, rule, f->w1, f->w2, f->problem.n_features, &mode, &product));
+    double *b = fixture_alloc(rule->n_system);
+    norma_width_rule_rhs(rule, b);
+    norma_test_ok_all(norma_conjugate_create_local(product, NORMA_PRODUCT_SYSTEM, 4000, &c));
+    norma_conjugate_run(c, b);
+    norma_test_ok_all(norma_bidiagonal_measure(world, product, NORMA_PRODUCT_SYSTEM, 4000, 3,
+                                               &exact_largest, &exact_smallest));
+    out.done = c->done;
+    out.iterations = c->iterations;
+    out.residual = measure(product, c, b, exact_largest);
+    if (norma_conjugate_condition_local(c, &largest, &smallest))
+        out.sigma_error =
+            fmax(fabs(smallest / exact_smallest - 1), fabs(largest / exact_largest - 1));
+    norma_conjugate_destroy_local(&c);
+    norma_product_destroy_local(&product);
+    norma_width_rule_destroy(&rule);
+    NORMA_FREE(b);
+    return out;
+}
+
+/* Well conditioned systems: a tenth and half more features than equations, and fewer. */
+static void test_accuracy(void **state)
+{
+    (void)state;
+    static const int64_t excesses[] = {15, 72, -72};
+    for (int e = 0; e < 3; e++)
+        for (int width = 0; width < NORMA_N_WIDTHS; width++) {
+            fixture f = fixture_create(6, (norma_width)width, excesses[e]);
+            run r = solve(&f);
+            bool good = r.done && r.residual <= 10 && r.sigma_error <= 1e-3;
+            if (!good && norma_test_runtime->rank == 0)
+                fprintf(stderr, "%s rule, excess %lld: done %d after %lld, residual %g, sigma %g\n",
+                        norma_width_name((norma_width)width), (long long)excesses[e], r.done,
+                        (long long)r.iterations, r.residual, r.sigma_error);
+            norma_test_check_all(good);
+            fixture_destroy(&f);
+        }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_accuracy),
+};
+
+norma_test_main_mpi("mpi.conjugate", tests)
