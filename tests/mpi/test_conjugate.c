@@ -100,7 +100,27 @@ static void test_accuracy(void **state)
         }
 }
 
+/* Singular values are vouched for only where the last fifth of the iterations hardly moved them. */
+static void test_what_is_vouched_for(void **state)
+{
+    (void)state;
+    enum { N = 41 };
+    double links[N + 1];
+    double largest = 0, smallest = 0;
+    norma_conjugate c = {.wide = true, .done = true, .links = links, .n_links = N + 1};
+    for (int e = 0; e <= N; e++)
+        links[e] = e % 2 == 0 ? 1 : 0.01; /* near the identity: known from the start */
+    norma_test_check_all(norma_conjugate_condition_local(&c, &largest, &smallest));
+    norma_test_check_all(smallest > 0.97 && largest < 1.03);
+    links[N - 1] = 0.999 * smallest; /* the last step finds a smaller one */
+    norma_test_check_all(!norma_conjugate_condition_local(&c, &largest, &smallest));
+    links[N - 1] = 1;
+    c.done = false;
+    norma_test_check_all(!norma_conjugate_condition_local(&c, &largest, &smallest));
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_what_is_vouched_for),
     cmocka_unit_test(test_accuracy),
 };
 

@@ -64,19 +64,19 @@ static void test_skip(void **state)
 static void test_weights(void **state)
 {
     (void)state;
-    norma_layer layer = {.n_channels_out = 3, .n_channels_in = 3, .kernel = {3, 4}};
+    norma_layer layer = {.n_channels_out = 3, .n_channels_in = 3, .kernel = {4, 4}};
     norma_skip_spec spec = {.kind = NORMA_SKIP_IDENTITY};
-    double values[9], skip[108], other[108];
+    double values[9], skip[144], other[144];
     norma_test_ok(norma_skip_fill(&spec, &layer, skip));
-    for (int k = 0; k < 108; k++)
+    for (int k = 0; k < 144; k++)
         norma_test_check(skip[k] ==
-                         (k % 12 == 5 && k / 12 % 4 == 0)); /* row 1, column 1 of 3 x 4 */
+                         (k % 16 == 5 && k / 16 % 4 == 0)); /* row 1, column 1 of 4 x 4 */
     for (int k = 0; k < 9; k++)
         values[k] = noise(k);
     spec = (norma_skip_spec){.kind = NORMA_SKIP_GIVEN, .values = values};
     norma_test_ok(norma_skip_fill(&spec, &layer, skip));
-    for (int k = 0; k < 108; k++)
-        norma_test_check(skip[k] == (k % 12 == 5 ? values[k / 12] : 0));
+    for (int k = 0; k < 144; k++)
+        norma_test_check(skip[k] == (k % 16 == 5 ? values[k / 16] : 0));
     spec = (norma_skip_spec){.kind = NORMA_SKIP_DRAWN,
                              .whole_kernel = true,
                              .distribution = NORMA_DISTRIBUTION_HE_NORMAL,
@@ -86,11 +86,11 @@ static void test_weights(void **state)
     spec.stream.layer = 1;
     norma_test_ok(norma_skip_fill(&spec, &layer, other));
     double squares = 0;
-    for (int k = 0; k < 108; k++) {
+    for (int k = 0; k < 144; k++) {
         norma_test_check(skip[k] != 0 && skip[k] != other[k]);
         squares += skip[k] * skip[k];
     }
-    norma_test_check(squares > 0.5 * 108 * 2 / 36 && squares < 2 * 108 * 2.0 / 36); /* 2 / fan_in */
+    norma_test_check(squares > 0.5 * 144 * 2 / 48 && squares < 2 * 144 * 2.0 / 48); /* 2 / fan_in */
     layer.n_channels_in = 2;
     spec.kind = NORMA_SKIP_IDENTITY;
     norma_test_fails(norma_skip_fill(&spec, &layer, skip), NORMA_CONFIG, "not 3 and 2");
