@@ -149,3 +149,30 @@ def save(figure, path):
     figure.tight_layout()
     figure.savefig(path)
     print(f"picture: {path}")
+
+
+COLORS = ["tab:blue", "tab:orange", "tab:green"]
+
+
+def gram_distance(script, description, option, symbol):
+    """The plot.py of THESIS Fig. 3.3 and 3.4: ||G - G*||_F at the last layer against an option, `width` or `batch`."""
+    given = arguments(script, description)
+    result = Result(given.result)
+    values = np.array(sorted(result.option(option)))
+    picture, axes = plt.subplots(figsize=(4.2, 3.0))
+    for act, color in zip(result.option("act"), COLORS):
+        last = [result.get("gram_distance", act=act, **{option: value})[:, -1] for value in values]
+        mean, error = mean_and_error(last, axis=1)
+        axes.errorbar(values, mean, np.nan_to_num(1.96 * error), color=color, marker="o", markersize=3, label=act)
+        print(f"{act:9} ||G - G*||_F " + "  ".join(f"{v}: {m:.4f} +- {e:.4f}" for v, m, e in zip(values, mean, error)))
+        print(f"{act:9} exponent of the {option}: {slope(np.log(values), np.log(mean)):.3f}")
+    n, d = (np.sort(np.array(result.option(name), dtype=float)) for name in ("batch", "width"))
+    axes.plot(values, n / np.sqrt(d), "k--", linewidth=0.8, label=r"$n / \sqrt{d}$")
+    axes.plot(values, linear_distance(n, d) + 0 * values, color=COLORS[0], linestyle=":", linewidth=0.8,
+              label="identity, leading order in 1/d")
+    axes.set(xscale="log", yscale="log", xlabel=f"{option} {symbol}", ylabel=r"$||G_l - G_*||_F$")
+    axes.set_xticks(values, [str(v) for v in values])
+    axes.minorticks_off()
+    axes.set_yticks([0.2, 0.5, 1, 2, 5], ["0.2", "0.5", "1", "2", "5"])
+    axes.legend()
+    save(picture, given.output)
