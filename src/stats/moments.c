@@ -1,6 +1,7 @@
 #include "src/stats/moments.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 void norma_moments_init(norma_moments *moments)
 {
@@ -8,8 +9,21 @@ void norma_moments_init(norma_moments *moments)
     moments->mean = moments->squares = 0;
 }
 
+/* An infinite value makes the mean infinite and leaves no variance. */
+static bool add_infinite(norma_moments *into, int64_t count, double mean)
+{
+    if (!isinf(into->mean) && !isinf(mean))
+        return false;
+    into->count += count;
+    into->mean += mean;
+    into->squares = NAN;
+    return true;
+}
+
 void norma_moments_add(norma_moments *moments, double x)
 {
+    if (add_infinite(moments, 1, x))
+        return;
     double before = x - moments->mean;
     moments->count++;
     moments->mean += before / (double)moments->count;
@@ -24,6 +38,8 @@ void norma_moments_merge(norma_moments *into, const norma_moments *other)
         *into = *other;
         return;
     }
+    if (add_infinite(into, other->count, other->mean))
+        return;
     double n = (double)into->count, m = (double)other->count;
     double difference = other->mean - into->mean;
     into->count += other->count;

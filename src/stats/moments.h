@@ -2,7 +2,8 @@
 #define NORMA_STATS_MOMENTS_H
 /* Mean and variance of a stream in one pass, mergeable (Welford; Chan, Golub, LeVeque). The bits of
  * a result depend on the order of additions and merges only: merge in a fixed order (by replica, by
- * batch) and they do not depend on who computed what. */
+ * batch) and they do not depend on who computed what. An infinite value makes the mean infinite
+ * (NaN with infinities of both signs) and the variance NaN. */
 #include <stdint.h>
 
 typedef struct norma_moments {

@@ -51,6 +51,29 @@ static void test_moments_merge(void **state)
     assert_true(isnan(norma_moments_variance(&part)));
 }
 
+/* +inf is a value: the isometry gap of a singular Gram matrix. */
+static void test_infinite_values(void **state)
+{
+    (void)state;
+    norma_ergodic ergodic;
+    norma_moments moments, other;
+    norma_moments_init(&moments);
+    norma_moments_init(&other);
+    for (int i = 0; i < 10; i++)
+        norma_moments_add(&moments, i == 4 ? (double)INFINITY : i);
+    norma_moments_add(&other, 3);
+    norma_moments_merge(&other, &moments);
+    assert_true(isinf(moments.mean) && moments.mean > 0 && isnan(norma_moments_variance(&moments)));
+    assert_true(other.count == 11 && isinf(other.mean) && isnan(norma_moments_variance(&other)));
+    norma_moments_add(&other, -INFINITY);
+    assert_true(isnan(other.mean));
+    norma_ergodic_init(&ergodic);
+    for (int i = 0; i < 5000; i++)
+        norma_ergodic_add(&ergodic, INFINITY);
+    norma_ergodic_result result = norma_ergodic_get(&ergodic, -1);
+    assert_true(isinf(result.mean) && result.mean > 0 && isnan(result.standard_error));
+}
+
 static void test_autocorrelation_of_autoregression(void **state)
 {
     (void)state;
@@ -188,6 +211,7 @@ static void test_ks(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_moments_merge),
+    cmocka_unit_test(test_infinite_values),
     cmocka_unit_test(test_autocorrelation_of_autoregression),
     cmocka_unit_test(test_ergodic_error_is_honest),
     cmocka_unit_test(test_ergodic_flags_and_burn_in),
