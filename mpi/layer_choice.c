@@ -21,9 +21,9 @@
 /* From this excess on `auto` takes krylov: the system is well conditioned and every feature takes
  * part. */
 #define KRYLOV_EXCESS 0.05
-/* From this many equations on `auto` takes mixed before lu: the factors are then most of the work.
- */
-#define MIXED_FROM 2000
+/* From this many equations on `auto` takes mixed before lu: below, the condition numbers cost more
+ * than faster factors save. */
+#define MIXED_FROM 12000
 
 static const char *const names[NORMA_N_SOLVERS] = {"auto", "lu", "mixed", "krylov", "qr", "svd"};
 
