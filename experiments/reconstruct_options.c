@@ -120,7 +120,8 @@ static const norma_option options[] = {
      .default_text = "max",
      .choices = width_rules,
      .help = "max: gamma2 = 1 and c1 >= n = c2 c0 |K| features (CNN24 Thm 2.3). min: gamma2 is "
-             "solved for as well and c1 >= n - c2 + 1 (CNN24 Thm 2.2)."},
+             "solved for as well and c1 >= n - c2 + 1, n - c2 with an outer residual (CNN24 "
+             "Thm 2.2)."},
     {.name = "features",
      .type = NORMA_OPTION_INTEGER,
      .many = NORMA_SWEEP,

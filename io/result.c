@@ -3,6 +3,7 @@
 
 #include "io/guard.h"
 #include "io/provenance.h"
+#include "io/result_claim.h"
 #include "io/result_internal.h"
 #include "mpi/agree.h"
 #include "mpi/log.h"
@@ -15,7 +16,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 /* Room for what HDF5 adds to the values: headers, indices, attributes. */
@@ -131,62 +131,6 @@ norma_status norma_result_check(MPI_Comm world, const char *path,
     return norma_agree(world, rank == 0 ? check_root(path, options) : NORMA_OK);
 }
 
-/* A new FILE.part: one that a dead run left is removed and not written over, so that, should that
- * run be alive after all, it notices (check_claim_root) and mixes nothing into ours. No locks: MPI
- * libraries lock the file themselves and would wait for ours. */
-static norma_status claim_part_root(norma_result *file)
-{
-    if (unlink(file->part) != 0 && errno != ENOENT)
-        return NORMA_FAIL(NORMA_IO, "cannot replace %s: %s", file->part, strerror(errno));
-    file->descriptor = open(file->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file->descriptor < 0)
-        return NORMA_FAIL(NORMA_IO, "cannot write %s: %s", file->part, strerror(errno));
-    return NORMA_OK;
-}
-
-/* Is FILE.part still the file that we write? */
-static bool is_claimed_root(const norma_result *file)
-{
-    struct stat named;
-    struct stat opened;
-    return file->descriptor >= 0 && stat(file->part, &named) == 0 &&
-           fstat(file->descriptor, &opened) == 0 && named.st_ino == opened.st_ino &&
-           named.st_dev == opened.st_dev;
-}
-
-static norma_status check_claim_root(const norma_result *file)
-{
-    return is_claimed_root(file)
-               ? NORMA_OK
-               : NORMA_FAIL(NORMA_IO,
-                            "%s was removed, or replaced by another run with the same "
-                            "output",
-                            file->part);
-}
-
-/* Before MPI-IO opens it, which hangs when some ranks can and others cannot. */
-static norma_status check_reach_local(const norma_result *file)
-{
-    struct utsname machine;
-    int fd = open(file->part, O_RDWR | O_CLOEXEC);
-    if (fd >= 0) {
-        close(fd);
-        return NORMA_OK;
-    }
-    int reason = errno;
-    return NORMA_FAIL(NORMA_IO,
-                      "cannot write %s from host %s: %s; its folder must be one that all hosts of "
-                      "the run share",
-                      file->part, uname(&machine) == 0 ? machine.nodename : "?", strerror(reason));
-}
-
-static void release_part_root(norma_result *file)
-{
-    if (file->descriptor >= 0)
-        close(file->descriptor);
-    file->descriptor = -1;
-}
-
 static void destroy(norma_result **file)
 {
     norma_result *f = *file;
@@ -194,7 +138,7 @@ static void destroy(norma_result **file)
     norma_mem_free(f->samples);
     norma_mem_free(f->path);
     norma_mem_free(f->part);
-    release_part_root(f);
+    norma_claim_release_root(f);
     MPI_Comm_free(&f->comm);
     norma_mem_free(f);
     *file = NULL;
@@ -277,10 +221,10 @@ norma_status norma_result_create(MPI_Comm world, const char *path,
     if (status == NORMA_OK && file->rank == 0)
         status = check_root(path, options);
     if (status == NORMA_OK && file->rank == 0)
-        status = claim_part_root(file);
+        status = norma_claim_part_root(file);
     status = norma_agree(file->comm, status);
     if (status == NORMA_OK)
-        status = norma_agree(file->comm, check_reach_local(file));
+        status = norma_agree(file->comm, norma_claim_check_reach_local(file));
     if (status == NORMA_OK)
         status = norma_result_reserve(file, object_room);
     if (status == NORMA_OK)
@@ -328,7 +272,7 @@ norma_status norma_result_reserve(norma_result *file, int64_t bytes)
 static norma_status flush(norma_result *file)
 {
     struct stat about;
-    norma_status status = file->rank == 0 ? check_claim_root(file) : NORMA_OK;
+    norma_status status = file->rank == 0 ? norma_claim_check_root(file) : NORMA_OK;
     status = norma_agree(file->comm, status);
     if (status == NORMA_OK)
         status = norma_result_reserve(file, 0);
@@ -450,7 +394,7 @@ void norma_result_abandon(norma_result **file)
         H5Fclose(f->file);
     MPI_Barrier(f->comm);
     /* Without the claim, FILE.part is not ours to remove. */
-    if (is_claimed_root(f))
+    if (norma_claim_holds_root(f))
         tidy_part_root(f);
     H5Eclear2(H5E_DEFAULT);
     norma_guard_clear_local();

@@ -246,7 +246,7 @@ static void test_life(void **state)
     norma_test_check_all(status_is_root(path, "stopped") && !exists(part));
 }
 
-/* The second run with the same output takes it; the first hears of it and harms nothing. */
+/* The second run with the same output is refused, and the first goes on. */
 static void test_two_runs_with_one_output(void **state)
 {
     norma_result *first = NULL;
@@ -254,8 +254,30 @@ static void test_two_runs_with_one_output(void **state)
     (void)state;
     start();
     norma_test_ok_all(create(false, &first));
-    norma_test_ok_all(create(false, &second));
     add_matrix(first);
+    norma_test_fails_all(create(false, &second), NORMA_CONFIG, "being written by another run");
+    norma_test_fails_all(create(true, &second), NORMA_CONFIG, "being written by another run");
+    norma_test_check_all(exists(part) && second == NULL);
+    norma_test_ok_all(write_block(first, "/by_rows", true, norma_test_runtime->size));
+    norma_test_ok_all(norma_result_flush(first));
+    norma_test_ok_all(write_block(first, "/by_columns", false, norma_test_runtime->size));
+    norma_test_ok_all(norma_result_close(&first, NORMA_RESULT_COMPLETE));
+    norma_test_check_all(matrix_is_right("/by_rows") && matrix_is_right("/by_columns"));
+}
+
+/* A run whose FILE.part has gone to another one (as one on another host can do) hears of it and
+ * harms nothing. */
+static void test_output_taken_by_another(void **state)
+{
+    norma_result *first = NULL;
+    norma_result *second = NULL;
+    (void)state;
+    start();
+    norma_test_ok_all(create(false, &first));
+    add_matrix(first);
+    if (norma_test_runtime->rank == 0)
+        norma_test_check(unlink(part) == 0);
+    norma_test_ok_all(create(false, &second));
     add_matrix(second);
     norma_test_ok_all(write_block(second, "/by_rows", true, norma_test_runtime->size));
     norma_test_fails_all(norma_result_flush(first), NORMA_IO, "replaced by another run");
@@ -412,6 +434,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_small_writes_and_missing),
     cmocka_unit_test(test_life),
     cmocka_unit_test(test_two_runs_with_one_output),
+    cmocka_unit_test(test_output_taken_by_another),
     cmocka_unit_test(test_abandoned_with_and_without_cells),
     cmocka_unit_test(test_refusals),
     cmocka_unit_test(test_wrong_calls),
