@@ -37,12 +37,14 @@ def pair(text):
     return tuple(int(v) for v in text.split("x"))
 
 
-def convolution(weight, stride):
-    """A frozen Conv2d without padding or bias."""
+def convolution(weight, stride, bias=None):
+    """A frozen Conv2d without padding."""
     weight = torch.from_numpy(weight)
     c_out, c_in = weight.shape[:2]
-    conv = nn.Conv2d(c_in, c_out, tuple(weight.shape[2:]), stride, bias=False).double()
+    conv = nn.Conv2d(c_in, c_out, tuple(weight.shape[2:]), stride, bias=bias is not None).double()
     conv.weight.data.copy_(weight)
+    if bias is not None:
+        conv.bias.data.copy_(torch.from_numpy(bias))
     return conv
 
 
@@ -84,8 +86,9 @@ def source_pair(group, replica, conv):
     near = pair(attributes["padding1"])
     excess = [a + b - 1 - t for a, b, t in zip(k1, k2, kt)]
     far = [p + e - e // 2 for p, e in zip(pad, excess)]
-    first = convolution(group["W1"][replica], pair(attributes["stride1"]))
-    second = convolution(group["W2"][replica], pair(attributes["stride2"]))
+    biases = [group[name][replica] if name in group else None for name in ("conv1_bias", "conv2_bias")]
+    first = convolution(group["W1"][replica], pair(attributes["stride1"]), biases[0])
+    second = convolution(group["W2"][replica], pair(attributes["stride2"]), biases[1])
     if list(near) == far:
         first.padding = near
         modules = []

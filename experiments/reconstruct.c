@@ -14,6 +14,7 @@
 #include "experiments/reconstruct_output.h"
 #include "experiments/reconstruct_plan.h"
 #include "experiments/reconstruct_setup.h"
+#include "experiments/reconstruct_statistics.h"
 #include "io/config_read.h"
 #include "mpi/agree.h"
 #include "mpi/log.h"
@@ -109,6 +110,10 @@ static norma_status reconstruct_layer(run_state *run, norma_evaluate *evaluate, 
     norma_layer_problem problem = norma_reconstruct_problem(&run->cell, number);
     NORMA_GOTO(status, norma_layer_solve(world, &problem, &options, &solution));
     NORMA_GOTO(status, make_maps(run, evaluate, number, &solution));
+
+    if (run->output.save_gamma)
+        NORMA_GOTO(status, norma_reconstruct_statistics_fill(world, &run->cell, &run->inputs,
+                                                             evaluate, number, &solution));
 
     norma_reconstruct_layer_extra extra = norma_reconstruct_layer_extra_of(layer->maps);
     NORMA_GOTO(status, norma_reconstruct_output_layer(&run->output, run->cell.number, replica,

@@ -1,5 +1,6 @@
 /* The arrays of a layer in the result file: affine maps and frozen weights. */
 #include "experiments/reconstruct_output.h"
+#include "experiments/reconstruct_statistics.h"
 
 #include "mpi/agree.h"
 #include "src/base/index.h"
@@ -30,8 +31,11 @@ static const array map_arrays[] = {
     {"bn2_running_var", "channel", "running variance of the second batch norm"},
     {"linear_region", "end",
      "least and greatest argument at which the activation counts as linear"},
+    /* Only where a file gives them: */
+    {"conv1_bias", "feature", "bias of the first convolution"},
+    {"conv2_bias", "channel", "bias of the second convolution"},
 };
-enum { N_MAP_ARRAYS = sizeof map_arrays / sizeof map_arrays[0] };
+enum { N_BIAS_ARRAYS = 2, N_MAP_ARRAYS = sizeof map_arrays / sizeof map_arrays[0] };
 
 /* The group of a layer's arrays. */
 static void layer_group(const norma_reconstruct_output *output, int64_t cell, int64_t layer,
@@ -95,8 +99,8 @@ static norma_status add_weights(norma_reconstruct_output *output, const char *gr
 
 /* What a reader needs to run the pair without Norma. */
 static norma_status set_layer_attributes(norma_reconstruct_output *output, const char *group,
-                                         const norma_reconstruct_layer *layer,
-                                         norma_residual residual)
+                                         const norma_reconstruct_cell *cell,
+                                         const norma_reconstruct_layer *layer)
 {
     const norma_kernel *kernel = &layer->shape.kernel;
     const norma_source_shape *source = &layer->source_shape;
@@ -119,10 +123,11 @@ static norma_status set_layer_attributes(norma_reconstruct_output *output, const
         snprintf(text, sizeof text, "%lldx%lld", (long long)pairs[i][0], (long long)pairs[i][1]);
         NORMA_TRY(norma_result_set_text(output->file, group, pair_names[i], text));
     }
-    NORMA_TRY(
-        norma_result_set_text(output->file, group, "residual", norma_residual_name(residual)));
-    return norma_result_set_double(output->file, group, "bn_eps",
-                                   norma_config_get_real(output->config, 0, "bn-eps"));
+    NORMA_TRY(norma_result_set_text(output->file, group, "residual",
+                                    norma_residual_name(cell->residual)));
+    NORMA_TRY(norma_result_set_text(output->file, group, "bn_statistics",
+                                    norma_reconstruct_statistics_names[cell->statistics]));
+    return norma_result_set_double(output->file, group, "bn_eps", cell->bn_eps);
 }
 
 norma_status norma_reconstruct_output_add_cell(norma_reconstruct_output *output,
@@ -137,7 +142,7 @@ norma_status norma_reconstruct_output_add_cell(norma_reconstruct_output *output,
             continue;
         layer_group(output, cell->number, i, group);
         NORMA_TRY(norma_schema_add_group(output->file, group));
-        NORMA_TRY(set_layer_attributes(output, group, layer, cell->residual));
+        NORMA_TRY(set_layer_attributes(output, group, cell, layer));
         NORMA_TRY(add_axis(output->file, group, "replica", output->n_replicas,
                            "independent draw of the source weights"));
         NORMA_TRY(add_axis(output->file, group, "feature", layer->n_features,
@@ -146,7 +151,9 @@ norma_status norma_reconstruct_output_add_cell(norma_reconstruct_output *output,
                            "output channel of the target layer"));
         if (output->save_gamma)
             NORMA_TRY(add_axis(output->file, group, "end", 2, "lower and upper end"));
-        for (int k = 0; output->save_gamma && k < N_MAP_ARRAYS; k++)
+        int n_arrays =
+            N_MAP_ARRAYS - (cell->statistics == NORMA_STATISTICS_FILE ? 0 : N_BIAS_ARRAYS);
+        for (int k = 0; output->save_gamma && k < n_arrays; k++)
             NORMA_TRY(norma_schema_add_variable(
                 output->file, group,
                 &(norma_variable){.name = map_arrays[k].name,
@@ -173,14 +180,15 @@ static norma_status write_row(norma_reconstruct_output *output, const char *grou
 /* The four arrays of one affine map as a batch norm computes it; prefix "bn1" or "bn2". */
 static norma_status write_batch_norm(norma_reconstruct_output *output, const char *group,
                                      const char *prefix, int64_t replica, int64_t n,
-                                     const double *gamma, const double *beta)
+                                     const norma_bn_statistics *statistics, const double *gamma,
+                                     const double *beta)
 {
     static const char *const names[] = {"weight", "bias", "running_mean", "running_var"};
     double *values = NULL;
     norma_status status = NORMA_OK;
     double eps = norma_config_get_real(output->config, 0, "bn-eps");
     NORMA_TRY(norma_agree(output->runtime->world, NORMA_ALLOC(values, 4 * n)));
-    norma_maps_to_batch_norm(n, gamma, beta, eps, values, values + n, values + 2 * n,
+    norma_maps_to_batch_norm(n, gamma, beta, eps, statistics, values, values + n, values + 2 * n,
                              values + 3 * n);
     for (int k = 0; k < 4 && status == NORMA_OK; k++) {
         char name[32];
@@ -192,8 +200,9 @@ static norma_status write_batch_norm(norma_reconstruct_output *output, const cha
 }
 
 static norma_status write_maps(norma_reconstruct_output *output, const char *group,
-                               const norma_maps *maps, int64_t replica)
+                               const norma_reconstruct_layer *layer, int64_t replica)
 {
+    const norma_maps *maps = layer->maps;
     int64_t c1 = maps->n_features;
     int64_t c2 = maps->n_channels_out;
     NORMA_TRY(write_row(output, group, "gamma1", replica, c1, maps->gamma1));
@@ -202,8 +211,14 @@ static norma_status write_maps(norma_reconstruct_output *output, const char *gro
     NORMA_TRY(write_row(output, group, "beta2", replica, c2, maps->beta2));
     NORMA_TRY(write_row(output, group, "linear_region", replica, 2,
                         (const double[]){maps->region.low, maps->region.high}));
-    NORMA_TRY(write_batch_norm(output, group, "bn1", replica, c1, maps->gamma1, maps->beta1));
-    return write_batch_norm(output, group, "bn2", replica, c2, maps->gamma2, maps->beta2);
+    NORMA_TRY(write_batch_norm(output, group, "bn1", replica, c1, &layer->statistics1, maps->gamma1,
+                               maps->beta1));
+    NORMA_TRY(write_batch_norm(output, group, "bn2", replica, c2, &layer->statistics2, maps->gamma2,
+                               maps->beta2));
+    if (!layer->statistics1.bias)
+        return NORMA_OK;
+    NORMA_TRY(write_row(output, group, "conv1_bias", replica, c1, layer->statistics1.bias));
+    return write_row(output, group, "conv2_bias", replica, c2, layer->statistics2.bias);
 }
 
 static norma_status write_skip(norma_reconstruct_output *output, const char *group,
@@ -274,7 +289,7 @@ norma_status norma_reconstruct_output_arrays(norma_reconstruct_output *output,
     char group[MOST_PATH];
     layer_group(output, cell->number, layer, group);
     if (output->save_gamma)
-        NORMA_TRY(write_maps(output, group, cell->layers[layer].maps, replica));
+        NORMA_TRY(write_maps(output, group, &cell->layers[layer], replica));
     if (output->save_weights)
         NORMA_TRY(write_weights(output, group, &cell->layers[layer], replica));
     return NORMA_OK;

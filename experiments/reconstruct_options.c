@@ -1,6 +1,7 @@
 #include "experiments/reconstruct_options.h"
 
 #include "experiments/plan_options.h"
+#include "experiments/reconstruct_statistics.h"
 #include "io/config_common.h"
 
 #include <stddef.h>
@@ -15,7 +16,6 @@ static const char *const width_rules[] = {"max", "min", NULL};
 static const char *const activations[] = {"relu", "leaky-relu", "tanh",     "sigmoid", "gelu",
                                           "silu", "softplus",   "identity", NULL};
 static const char *const bounds[] = {"data", "interval", "interval-deep", NULL};
-static const char *const statistics[] = {"unit", NULL};
 static const char *const stores[] = {"auto", "yes", "no", NULL};
 static const char *const solvers[] = {"auto", "lu", "mixed", "krylov", "qr", "svd", NULL};
 static const char *const precisions[] = {"double", NORMA_RECONSTRUCT_SINGLE, NULL};
@@ -192,9 +192,10 @@ static const norma_option options[] = {
      .type = NORMA_OPTION_CHOICE,
      .group = "Source",
      .default_text = "unit",
-     .choices = statistics,
-     .help = "Running statistics of the source's batch norms: unit is mean 0, variance 1 - "
-             "bn-eps."},
+     .choices = norma_reconstruct_statistics_names,
+     .help = "Running statistics of the source's batch norms: unit is mean 0, variance 1 - bn-eps; "
+             "dataset measures them on the samples; file takes mu1, var1, mu2, var2 and the biases "
+             "b1, b2 of --source. The source network computes the same with each."},
     {.name = "bn-eps",
      .type = NORMA_OPTION_REAL,
      .group = "Source",

@@ -1,10 +1,12 @@
 #include "experiments/reconstruct_plan.h"
 
 #include "experiments/reconstruct_output.h"
+#include "mpi/evaluate_statistics.h"
 #include "mpi/log.h"
 #include "mpi/progress.h"
 #include "src/base/mem.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,6 +51,12 @@ static norma_status evaluation_cost(const need *n, int64_t n_ranks, int64_t *byt
                               norma_dataset_images_local(n->inputs->dataset)->n_images,
                               (int)n_ranks, n->n_threads, 0, bytes, flops);
     NORMA_FREE(shapes);
+    double statistics = 0;
+    for (int64_t i = 0; i < n->cell->n_layers; i++)
+        if (n->cell->layers[i].wanted && n->cell->statistics == NORMA_STATISTICS_DATASET)
+            statistics = fmax(statistics, norma_evaluate_statistics_bytes_local(
+                                              &n->cell->layers[i].source_shape, n->n_threads));
+    *bytes += (int64_t)statistics;
     return NORMA_OK;
 }
 

@@ -2,6 +2,7 @@
 
 #include "experiments/reconstruct_options.h"
 #include "experiments/reconstruct_skip.h"
+#include "experiments/reconstruct_statistics.h"
 #include "experiments/sweep_dimensions.h"
 #include "mpi/agree.h"
 #include "src/base/mem.h"
@@ -47,6 +48,7 @@ norma_status norma_reconstruct_check_options(const norma_config *config)
         return NORMA_FAIL(norma_config_blame(config, "samples"), "%s: needs --dataset",
                           norma_config_where(config, "samples"));
     NORMA_TRY(norma_reconstruct_skip_check_options(config));
+    NORMA_TRY(norma_reconstruct_statistics_check_options(config));
     if (!norma_config_has(config, "bound"))
         return NORMA_OK;
     for (int64_t i = 0; i < norma_config_get_sweep(config)->n_cells; i++)
@@ -66,6 +68,8 @@ static norma_status read_weights(const norma_runtime *runtime, const norma_confi
     if (norma_config_has(config, "source"))
         NORMA_TRY(norma_source_read(runtime->world, norma_config_get_text(config, 0, "source"),
                                     network, NULL, norma_reconstruct_skip_is_used(config),
+                                    norma_config_get_choice(config, 0, "bn-statistics") ==
+                                        NORMA_STATISTICS_FILE,
                                     &inputs->source));
     return norma_reconstruct_skip_read(runtime, config, network, inputs);
 }
@@ -350,6 +354,8 @@ norma_status norma_reconstruct_cell_init(const norma_config *config,
     if (norma_config_has(config, "bound"))
         NORMA_TRY(
             norma_bound_from_name(norma_config_get_text(config, number, "bound"), &cell->bound));
+    cell->statistics = (norma_statistics)norma_config_get_choice(config, 0, "bn-statistics");
+    cell->bn_eps = norma_config_get_real(config, 0, "bn-eps");
     cell->single =
         strcmp(norma_config_get_text(config, number, "precision"), NORMA_RECONSTRUCT_SINGLE) == 0;
     cell->accuracy.epsilon = NAN;
@@ -459,6 +465,7 @@ void norma_reconstruct_cell_clear(norma_reconstruct_cell *cell)
         NORMA_FREE(layer->embedded);
         NORMA_FREE(layer->skip);
         NORMA_FREE(layer->skip_embedded);
+        NORMA_FREE(layer->measured);
     }
     NORMA_FREE(cell->layers);
     norma_network_destroy(&cell->random);

@@ -22,6 +22,14 @@ typedef struct norma_reconstruct_inputs {
     norma_skips *skips;
 } norma_reconstruct_inputs;
 
+/* Where the running statistics of the source's batch norms come from, in the order of
+ * norma_reconstruct_statistics_names. */
+typedef enum norma_statistics {
+    NORMA_STATISTICS_UNIT,
+    NORMA_STATISTICS_DATASET,
+    NORMA_STATISTICS_FILE
+} norma_statistics;
+
 /* One layer of a cell. */
 typedef struct norma_reconstruct_layer {
     bool wanted; /* reconstructed; otherwise the target's own runs and the rest is not set */
@@ -36,6 +44,8 @@ typedef struct norma_reconstruct_layer {
     norma_maps *maps;      /* owned */
     double *skip;          /* Ws [c2][c0][|Kt|]; owned; NULL without a residual and in a plan */
     double *skip_embedded; /* Ws inside K, like the target; owned */
+    norma_bn_statistics statistics1, statistics2; /* borrowed, or in `measured` */
+    double *measured;                             /* owned; NULL unless measured */
 } norma_reconstruct_layer;
 
 /* One cell of the sweep. */
@@ -51,6 +61,8 @@ typedef struct norma_reconstruct_cell {
     norma_solver solver;
     norma_store store; /* of the weights */
     norma_bound bound;
+    norma_statistics statistics;
+    double bn_eps;
     bool single;                   /* the source network runs in FP32 */
     norma_maps_accuracy accuracy;  /* of every layer's maps */
     norma_tensor_spec target_spec; /* of a random target */

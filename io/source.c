@@ -13,13 +13,17 @@
 struct norma_source {
     int64_t n_layers;
     norma_source_pair *pairs; /* [n_layers]; n_features 0 where not read; owned */
-    norma_shared *shared;     /* all W1, W2; owned */
+    bool with_statistics;
+    norma_shared *shared; /* all W1, W2, and statistics; owned */
 };
 
 #define PATH_LENGTH 64
 
-/* Statistics would change what the pair computes. */
-static const char *const refused_names[] = {"mu1", "var1", "b1", "mu2", "var2", "b2"};
+/* In the order in which they are stored; those of layer 1 have c1 values, those of layer 2 c2. */
+enum { N_STATISTICS = 3 };
+static const char *const statistics_names[2][N_STATISTICS] = {{"mu1", "var1", "b1"},
+                                                              {"mu2", "var2", "b2"}};
+enum { VARIANCE = 1, BIAS = 2 };
 
 static int64_t first_size(const norma_source_pair *pair)
 {
@@ -29,6 +33,11 @@ static int64_t first_size(const norma_source_pair *pair)
 static int64_t second_size(const norma_source_pair *pair)
 {
     return pair->n_features * pair->n_channels_out * norma_kernel_taps(pair->k2);
+}
+
+static int64_t statistics_size(const norma_source_pair *pair)
+{
+    return N_STATISTICS * (pair->n_features + pair->n_channels_out);
 }
 
 /* Extents [a, b] or [a, b, height, width] of a weight. */
@@ -89,12 +98,6 @@ static norma_status describe_pair_root(const norma_h5_input *input, int64_t l,
     if (!norma_h5_input_is_group_root(input, group))
         return NORMA_FAIL(NORMA_CONFIG, "%s: there is no group %s with the weights for layer %03d",
                           file, group, (int)l);
-    for (size_t k = 0; k < sizeof refused_names / sizeof refused_names[0]; k++) {
-        snprintf(path, sizeof path, "%s/%s", group, refused_names[k]);
-        if (norma_h5_input_has_root(input, path))
-            return NORMA_FAIL(NORMA_CONFIG, "%s: %s: statistics from files are not supported", file,
-                              path);
-    }
     snprintf(path, sizeof path, "%s/W1", group);
     NORMA_TRY(read_extents_root(input, path, &pair->n_features, &pair->n_channels_in, &pair->k1));
     snprintf(path, sizeof path, "%s/W2", group);
@@ -135,6 +138,30 @@ static norma_status read_pair_root(const norma_h5_input *input, int64_t l,
     return status;
 }
 
+/* values[3 (c1 + c2)] = mu1, var1, b1, mu2, var2, b2 of a layer. */
+static norma_status read_statistics_root(const norma_h5_input *input, int64_t l,
+                                         const norma_source_pair *pair, double *values)
+{
+    const int64_t lengths[2] = {pair->n_features, pair->n_channels_out};
+    for (int of = 0; of < 2; of++)
+        for (int k = 0; k < N_STATISTICS; k++) {
+            char path[PATH_LENGTH];
+            int64_t n = lengths[of];
+            snprintf(path, sizeof path, "/source/%03d/%s", (int)l, statistics_names[of][k]);
+            if (k == BIAS && !norma_h5_input_has_root(input, path))
+                memset(values, 0, (size_t)n * sizeof *values);
+            else
+                NORMA_TRY(norma_h5_input_read_root(input, path, 1, &n, values));
+            for (int64_t i = 0; k == VARIANCE && i < n; i++)
+                if (values[i] < 0)
+                    return NORMA_FAIL(NORMA_CONFIG,
+                                      "%s: %s: variance %" PRId64 " is %g; it cannot be negative",
+                                      norma_h5_input_name_root(input), path, i, values[i]);
+            values += n;
+        }
+    return NORMA_OK;
+}
+
 /* A skip that nobody takes would change what the pair computes. */
 static norma_status refuse_skip_root(const norma_h5_input *input, int64_t l)
 {
@@ -173,6 +200,14 @@ static int64_t place_pairs(norma_source *source, const double *storage)
         used += first_size(pair);
         pair->w2 = storage ? storage + used : NULL;
         used += second_size(pair);
+        if (!source->with_statistics)
+            continue;
+        const double **const arrays[] = {&pair->mean1, &pair->variance1, &pair->bias1,
+                                         &pair->mean2, &pair->variance2, &pair->bias2};
+        for (int k = 0; k < 2 * N_STATISTICS; k++) {
+            *arrays[k] = storage ? storage + used : NULL;
+            used += k < N_STATISTICS ? pair->n_features : pair->n_channels_out;
+        }
     }
     return used;
 }
@@ -186,12 +221,17 @@ static norma_status read_all_root(const norma_h5_input *input, const norma_sourc
             continue;
         NORMA_TRY(read_pair_root(input, l, pair, storage, storage + first_size(pair)));
         storage += first_size(pair) + second_size(pair);
+        if (!source->with_statistics)
+            continue;
+        NORMA_TRY(read_statistics_root(input, l, pair, storage));
+        storage += statistics_size(pair);
     }
     return NORMA_OK;
 }
 
 norma_status norma_source_read(MPI_Comm comm, const char *path, const norma_network *network,
-                               const bool *needed, bool skips_used, norma_source **out)
+                               const bool *needed, bool skips_used, bool statistics_used,
+                               norma_source **out)
 {
     int rank = 0;
     norma_source *source = NULL;
@@ -200,6 +240,7 @@ norma_status norma_source_read(MPI_Comm comm, const char *path, const norma_netw
     norma_status status = NORMA_CALLOC(source, 1);
     if (status == NORMA_OK) {
         source->n_layers = network->n_layers;
+        source->with_statistics = statistics_used;
         status = NORMA_CALLOC(source->pairs, network->n_layers);
     }
     if (status == NORMA_OK && rank == 0)

@@ -77,6 +77,7 @@ static norma_status prepare_local(work *w, const norma_solver_options *options,
     NORMA_TRY(NORMA_ALLOC(w->rounded2, p->shape.n_channels_out));
     NORMA_TRY(NORMA_CALLOC(solution->gamma1, p->n_features));
     NORMA_TRY(NORMA_CALLOC(solution->gamma2, p->shape.n_channels_out));
+    NORMA_TRY(NORMA_CALLOC(solution->kernel, w->rule->n));
     w->gamma1_unit = w->rule->closed ? 1 : w->rule->scale;
     w->gamma2_unit = w->rule->closed ? w->rule->scale : 1;
     return NORMA_OK;
@@ -220,6 +221,7 @@ static norma_status judge(work *w, norma_layer_solution *s)
     double root_n = sqrt((double)rule->n);
     NORMA_TRY(normalize(w, s->gamma1));
     apply_full(w, s->gamma1);
+    memcpy(s->kernel, w->full, (size_t)rule->n * sizeof *s->kernel);
     NORMA_TRY(norma_width_rule_recover(rule, w->full, s->gamma2));
     s->rmse = measure_error(w, s->gamma2, &s->max_error);
     s->relative_residual = rule->size > 0 ? s->rmse * root_n / rule->size : 0;
@@ -253,6 +255,7 @@ static void unscale(const work *w, norma_layer_solution *s)
     s->max_abs_gamma = largest_gamma(w, s);
     norma_replicated_scale_local(w->gamma1_unit, s->gamma1, w->problem->n_features);
     norma_replicated_scale_local(w->gamma2_unit, s->gamma2, w->problem->shape.n_channels_out);
+    norma_replicated_scale_local(w->gamma1_unit, s->kernel, w->rule->n);
 }
 
 /* One rank's answer for all: processors that differ may differ in a last bit. */
@@ -260,11 +263,14 @@ static void share(const work *w, norma_layer_solution *s)
 {
     double *gamma1 = s->gamma1;
     double *gamma2 = s->gamma2;
+    double *kernel = s->kernel;
     MPI_Bcast(gamma1, (int)w->problem->n_features, MPI_DOUBLE, 0, w->comm);
     MPI_Bcast(gamma2, (int)w->problem->shape.n_channels_out, MPI_DOUBLE, 0, w->comm);
+    MPI_Bcast(kernel, (int)w->rule->n, MPI_DOUBLE, 0, w->comm);
     MPI_Bcast(s, (int)sizeof *s, MPI_BYTE, 0, w->comm);
     s->gamma1 = gamma1;
     s->gamma2 = gamma2;
+    s->kernel = kernel;
 }
 
 static void describe(const work *w, norma_layer_solution *s)
@@ -326,5 +332,6 @@ void norma_layer_solution_clear(norma_layer_solution *solution)
 {
     NORMA_FREE(solution->gamma1);
     NORMA_FREE(solution->gamma2);
+    NORMA_FREE(solution->kernel);
     memset(solution, 0, sizeof *solution);
 }

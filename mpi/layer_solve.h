@@ -76,6 +76,7 @@ typedef struct norma_solver_options {
 typedef struct norma_layer_solution {
     double *gamma1;                 /* [c1], owned */
     double *gamma2;                 /* [c2], owned */
+    double *kernel;                 /* [n]: KR gamma1, before gamma2 and the skip; owned */
     int64_t n_rows;                 /* rows of M */
     int64_t n_minimum;              /* features that the rule asks for */
     int64_t n_features;             /* c1 */

@@ -64,6 +64,7 @@ norma_status norma_maps_allocate(int64_t n_features, int64_t n_channels_out, nor
     NORMA_GOTO(status, NORMA_ALLOC(maps->beta1, maps->n_features));
     NORMA_GOTO(status, NORMA_ALLOC(maps->gamma2, maps->n_channels_out));
     NORMA_GOTO(status, NORMA_ALLOC(maps->beta2, maps->n_channels_out));
+    NORMA_GOTO(status, NORMA_CALLOC(maps->constant, maps->n_channels_out));
     *out = maps;
     return NORMA_OK;
 done:
@@ -119,7 +120,8 @@ static void close_maps(norma_maps *maps, const shift_sums *all, const double *ga
     double scale = maps->region.slope * maps->region.scale;
     for (int64_t i = 0; i < maps->n_channels_out; i++) {
         maps->gamma2[i] = gamma2[i] / scale;
-        maps->beta2[i] = bias[i] - maps->gamma2[i] * (all->shift[i] + all->error[i]);
+        maps->constant[i] = all->shift[i] + all->error[i];
+        maps->beta2[i] = bias[i] - maps->gamma2[i] * maps->constant[i];
         maps->magnitude = fmax(maps->magnitude, fabs(maps->gamma2[i]) * all->magnitude[i]);
     }
 }
@@ -176,15 +178,17 @@ void norma_maps_use(const norma_maps *maps, norma_source_layer *source)
 }
 
 void norma_maps_to_batch_norm(int64_t n, const double *gamma, const double *beta, double eps,
-                              double *weight, double *bias, double *running_mean,
-                              double *running_var)
+                              const norma_bn_statistics *statistics, double *weight, double *bias,
+                              double *running_mean, double *running_var)
 {
-    double v = 1 - eps;
     for (int64_t k = 0; k < n; k++) {
-        running_mean[k] = 0;
+        double mu = statistics->mean ? statistics->mean[k] : 0;
+        double v = statistics->variance ? statistics->variance[k] : 1 - eps;
+        double b = statistics->bias ? statistics->bias[k] : 0;
+        running_mean[k] = mu;
         running_var[k] = v;
         weight[k] = gamma[k] * sqrt(v + eps);
-        bias[k] = beta[k];
+        bias[k] = beta[k] + gamma[k] * (mu - b);
     }
 }
 
@@ -196,5 +200,6 @@ void norma_maps_destroy(norma_maps **maps)
     NORMA_FREE((*maps)->beta1);
     NORMA_FREE((*maps)->gamma2);
     NORMA_FREE((*maps)->beta2);
+    NORMA_FREE((*maps)->constant);
     NORMA_FREE(*maps);
 }

@@ -10,8 +10,10 @@
 
 typedef struct norma_maps {
     int64_t n_features, n_channels_out;
-    double *gamma1, *beta1;     /* [c1]; owned */
-    double *gamma2, *beta2;     /* [c2]; owned */
+    double *gamma1, *beta1; /* [c1]; owned */
+    double *gamma2, *beta2; /* [c2]; owned */
+    double *constant; /* [c2]: sum_{J,p} W2[i,J,p] (m b_J + c), what layer 2's convolution gives for
+                       * z = 0; owned; not set where a file holds the maps */
     norma_linear_region region; /* low and high are all that a file holds */
     /* max_i |gamma2_i / (m g)| sum |W2[i,J,p]| (m (|b_J| + g max(|lo_J|, |hi_J|)) + |c|): the
      * magnitude of what cancels in an output, in units of the output. Its product with the unit
@@ -43,11 +45,17 @@ NORMA_MUST_USE norma_status norma_maps_create(
 /* Points a source layer at these maps (borrowed). */
 void norma_maps_use(const norma_maps *maps, norma_source_layer *source);
 
-/* The map gamma z + beta, n channels, as a batch norm with statistics mu = 0, v = 1 - eps computes
- * it in evaluation mode: weight = gamma sqrt(v + eps), bias = beta + gamma mu. All arrays [n]. */
+/* Statistics of a batch norm, and what the convolution in front of it adds. Arrays [n]; NULL: mean
+ * 0, variance 1 - eps, bias 0. */
+typedef struct norma_bn_statistics {
+    const double *mean, *variance, *bias;
+} norma_bn_statistics;
+
+/* The map gamma z + beta, n channels, as a batch norm computes it in evaluation mode behind a
+ * convolution z + b: weight = gamma sqrt(v + eps), bias = beta + gamma (mu - b). All arrays [n]. */
 void norma_maps_to_batch_norm(int64_t n, const double *gamma, const double *beta, double eps,
-                              double *weight, double *bias, double *running_mean,
-                              double *running_var);
+                              const norma_bn_statistics *statistics, double *weight, double *bias,
+                              double *running_mean, double *running_var);
 
 void norma_maps_destroy(norma_maps **maps);
 

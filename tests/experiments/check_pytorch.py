@@ -42,7 +42,7 @@ def settle(model):
 
 def models():
     """Between them every kind of module that can be expressed."""
-    yield "relu", [], settle(nn.Sequential(
+    yield "relu", ["--bn-statistics", "dataset"], settle(nn.Sequential(
         nn.Sequential(nn.Conv2d(2, 3, 3, padding=1), nn.BatchNorm2d(3), nn.ReLU(), nn.MaxPool2d(2)),
         nn.Conv2d(3, 4, (2, 3), stride=(1, 2), padding=(0, 1), bias=False), nn.BatchNorm2d(4, affine=False, eps=1e-3),
         nn.ReLU(), nn.Dropout(), nn.Flatten(), nn.Linear(24, 6), nn.BatchNorm1d(6), nn.LeakyReLU(0.2), nn.Linear(6, 5)))
@@ -52,7 +52,8 @@ def models():
         nn.Conv2d(3, 3, 2, padding=1), nn.Softplus(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(3, 5)))
     for residual, skip in (("inner", "he-normal"), ("outer", "identity"), ("outer", "he-normal")):
         c = 2 if skip == "identity" else 3
-        yield f"{residual} {skip}", ["--residual", residual, "--skip", skip, "--width-rule", "min"], settle(nn.Sequential(
+        yield f"{residual} {skip}", ["--residual", residual, "--skip", skip, "--width-rule", "min", "--bn-statistics",
+                                           "unit" if residual == "inner" else "dataset"], settle(nn.Sequential(
             nn.Conv2d(2, c, 3, padding=1, stride=c - 1), nn.BatchNorm2d(c), nn.LeakyReLU(0.3)))
     for split in ("first", "2x3+3x2", "3x3+1x2", "3x2+3x4"):  # with K - Kt even and odd
         yield "split " + split, ["--kernel-split", split], settle(nn.Sequential(

@@ -244,7 +244,6 @@ write_source("source.h5")
 bad_source("no group /source/001", remove("source/001"))
 bad_source("/source/002/W1: there is no such dataset", remove("source/002/W1"))
 bad_source("/source/000/Ws: a skip connection, which nothing uses", put("source/000/Ws", np.ones((4, 2))))
-bad_source("/source/000/var2: statistics from files", put("source/000/var2", np.ones(4)))
 
 
 def bad_skip(text, change):

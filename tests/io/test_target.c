@@ -125,7 +125,7 @@ static void test_source(void **state)
     norma_test_ok_all(norma_target_read(world, files("network.h5", path), &target));
     const norma_network *network = norma_target_network_local(target);
     norma_test_ok_all(
-        norma_source_read(world, files("source.h5", path), network, NULL, false, &source));
+        norma_source_read(world, files("source.h5", path), network, NULL, false, false, &source));
     for (int l = 0; l < 3; l++) {
         const norma_source_pair *pair = norma_source_pair_local(source, l);
         int64_t n = pair->n_features * pair->n_channels_in * norma_kernel_taps(pair->k1);
@@ -137,7 +137,7 @@ static void test_source(void **state)
         norma_test_check_all(difference_from_file(path, name, n, pair->w2) == 0);
     }
     norma_source_destroy(&source);
-    norma_test_ok_all(norma_source_read(world, path, network, needed, false, &source));
+    norma_test_ok_all(norma_source_read(world, path, network, needed, false, false, &source));
     norma_test_check_all(norma_source_pair_local(source, 0)->n_features == 0);
     norma_test_check_all(norma_source_pair_local(source, 1)->n_features == 5);
     snprintf(name, sizeof name, "/expected/001/W2");
@@ -159,7 +159,7 @@ static norma_status read_case(const char *kind, const char *name, const norma_ne
     if (strcmp(kind, "target") == 0)
         status = norma_target_read(world, name, &target);
     else if (strcmp(kind, "source") == 0)
-        status = norma_source_read(world, name, network, NULL, false, &source);
+        status = norma_source_read(world, name, network, NULL, false, false, &source);
     else if (strcmp(kind, "skip") == 0)
         status = norma_skips_read(world, name, network, &skips);
     else

@@ -206,7 +206,8 @@ static void test_batch_norm(void **state)
     (void)state;
     double gamma[2] = {3, -0.25}, beta[2] = {0.5, 7}, weight[2], bias[2], mean[2], var[2];
     double eps = 1e-5;
-    norma_maps_to_batch_norm(2, gamma, beta, eps, weight, bias, mean, var);
+    norma_maps_to_batch_norm(2, gamma, beta, eps, &(norma_bn_statistics){0}, weight, bias, mean,
+                             var);
     for (int k = 0; k < 2; k++) {
         double z = 1.75;
         norma_test_check_close(weight[k] * (z - mean[k]) / sqrt(var[k] + eps) + bias[k],

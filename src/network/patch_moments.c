@@ -1,0 +1,164 @@
+#include "src/network/patch_moments.h"
+
+#include "src/base/index.h"
+#include "src/base/mem.h"
+#include "src/network/im2col.h"
+
+#include <cblas.h>
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+
+/* The largest sum of all images is below 2^SUM_BITS quanta; 2^LOW_BITS quanta of `low` are one of
+ * `high`, so that sums of 2^30 images fit 64 bits in both. */
+enum { SUM_BITS = 61, LOW_BITS = 30 };
+
+/* Numbers of a patch for which the products of all pairs can be held. */
+static const int64_t most_inputs = 32767;
+
+norma_status norma_patch_moments_create(const norma_patch *patch, int64_t n_images, double largest,
+                                        norma_patch_moments **out)
+{
+    norma_status status = NORMA_OK;
+    norma_patch_moments *m = NULL;
+    int exponent = 0;
+    int sum_exponent = 0;
+    NORMA_GOTO(status, NORMA_CALLOC(m, 1));
+    m->patch = *patch;
+    m->n_inputs = patch->input.channels * norma_kernel_taps(patch->kernel);
+    if (m->n_inputs > most_inputs) {
+        status = NORMA_FAIL(NORMA_LIMIT,
+                            "statistics of a convolution with %" PRId64
+                            " inputs a position: at most %" PRId64 " are supported",
+                            m->n_inputs, most_inputs);
+        goto done;
+    }
+    m->n_sums = (m->n_inputs + 1) * (m->n_inputs + 1);
+    NORMA_GOTO(status, NORMA_CALLOC(m->high, m->n_sums));
+    NORMA_GOTO(status, NORMA_CALLOC(m->low, m->n_sums));
+    (void)frexp(largest, &exponent); /* 0 for 0 */
+    m->one = ldexp(1, exponent);
+    (void)frexp((double)n_images * (double)(patch->height * patch->width), &sum_exponent);
+    m->quantum = ldexp(1, sum_exponent + 2 * exponent - SUM_BITS);
+    if (!isfinite(m->quantum) || ldexp(m->quantum, -LOW_BITS) < DBL_MIN) {
+        status = NORMA_FAIL(NORMA_NUMERIC,
+                            "statistics of inputs of magnitude %g: their squares leave the range "
+                            "of double precision",
+                            largest);
+        goto done;
+    }
+    *out = m;
+    m = NULL;
+done:
+    norma_patch_moments_destroy(&m);
+    return status;
+}
+
+double norma_patch_moments_bytes(const norma_patch *patch, int n_threads)
+{
+    double n = (double)patch->input.channels * (double)norma_kernel_taps(patch->kernel) + 1;
+    double columns = n * (double)patch->height * (double)patch->width;
+    return 8 * ((2 + (double)n_threads) * n * n + (double)n_threads * columns);
+}
+
+/* sums[n][n] (upper triangle) = products of the entries of an image's patches, summed. */
+static void sum_image(const norma_patch_moments *m, const double *image, double *columns,
+                      double *sums)
+{
+    const norma_patch *p = &m->patch;
+    int n = (int)m->n_inputs + 1;
+    int64_t n_positions = p->height * p->width;
+    double *last = columns + m->n_inputs * n_positions;
+    norma_im2col(p->input, p->kernel, p->stride, p->padding,
+                 (norma_shape){p->input.channels, p->height, p->width}, image, n_positions,
+                 columns);
+    for (int64_t k = 0; k < n_positions; k++)
+        last[k] = m->one;
+    cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, n, (int)n_positions, 1, columns,
+                (int)n_positions, 0, sums, n);
+}
+
+/* Adds as integers. */
+static void add_sums(norma_patch_moments *m, const double *sums)
+{
+    int64_t n = m->n_inputs + 1;
+    double low_quantum = ldexp(m->quantum, -LOW_BITS);
+    for (int64_t a = 0; a < n; a++)
+        for (int64_t b = a; b < n; b++) {
+            int64_t at = a * n + b;
+            int64_t high = llrint(sums[at] / m->quantum);
+            double rest = sums[at] - (double)high * m->quantum;
+            m->high[at] += high;
+            m->low[at] += llrint(rest / low_quantum);
+        }
+}
+
+norma_status norma_patch_moments_add(norma_patch_moments *m, int64_t n_images, int n_threads,
+                                     const double *in)
+{
+    int64_t in_size = norma_shape_size(m->patch.input);
+    int64_t columns_size = (m->n_inputs + 1) * m->patch.height * m->patch.width;
+    double *columns = NULL;
+    double *sums = NULL;
+    norma_status status = NORMA_OK;
+    NORMA_GOTO(status, NORMA_ALLOC(columns, n_threads * columns_size));
+    NORMA_GOTO(status, NORMA_CALLOC(sums, n_threads * m->n_sums));
+#pragma omp parallel for schedule(static) num_threads(n_threads)
+    for (int64_t thread = 0; thread < n_threads; thread++) {
+        int64_t first = 0;
+        int64_t count = norma_index_share(n_images, n_threads, thread, &first);
+        double *mine = sums + thread * m->n_sums;
+        for (int64_t k = first; k < first + count; k++) {
+            sum_image(m, in + k * in_size, columns + thread * columns_size, mine);
+#pragma omp critical(norma_patch_moments)
+            add_sums(m, mine);
+        }
+    }
+    m->n_images += n_images;
+done:
+    NORMA_FREE(sums);
+    NORMA_FREE(columns);
+    return status;
+}
+
+void norma_patch_moments_finish(const norma_patch_moments *m, double *mean, double *covariance)
+{
+    int64_t n = m->n_inputs;
+    double count = (double)m->n_images * (double)(m->patch.height * m->patch.width);
+    double low_quantum = ldexp(m->quantum, -LOW_BITS);
+    for (int64_t a = 0; a < n; a++) {
+        int64_t at = a * (n + 1) + n;
+        double sum = (double)m->high[at] * m->quantum + (double)m->low[at] * low_quantum;
+        mean[a] = sum / m->one / count;
+    }
+    for (int64_t a = 0; a < n; a++)
+        for (int64_t b = a; b < n; b++) {
+            int64_t at = a * (n + 1) + b;
+            double sum = (double)m->high[at] * m->quantum + (double)m->low[at] * low_quantum;
+            covariance[a * n + b] = sum / count - mean[a] * mean[b];
+            covariance[b * n + a] = covariance[a * n + b];
+        }
+}
+
+void norma_patch_moments_project(int64_t n_inputs, const double *mean, const double *covariance,
+                                 int64_t n_rows, const double *weights, double *scratch,
+                                 double *projected_mean, double *projected_variance)
+{
+    int n = (int)n_inputs;
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n_rows, n, n, 1, weights, n,
+                covariance, n, 0, scratch, n);
+    for (int64_t k = 0; k < n_rows; k++) {
+        const double *row = weights + k * n_inputs;
+        projected_mean[k] = cblas_ddot(n, row, 1, mean, 1);
+        projected_variance[k] = fmax(cblas_ddot(n, row, 1, scratch + k * n_inputs, 1), 0);
+    }
+}
+
+void norma_patch_moments_destroy(norma_patch_moments **moments)
+{
+    if (!*moments)
+        return;
+    NORMA_FREE((*moments)->high);
+    NORMA_FREE((*moments)->low);
+    NORMA_FREE(*moments);
+}
