@@ -7,6 +7,7 @@ a line each: kind (target, source or dataset), name to read, text that the messa
 """
 import gzip
 import os
+import shutil
 import struct
 import sys
 
@@ -14,7 +15,8 @@ import h5py
 import numpy as np
 
 folder = sys.argv[1]
-os.makedirs(folder, exist_ok=True)
+shutil.rmtree(folder, ignore_errors=True)  # of an earlier list of cases
+os.makedirs(folder)
 random = np.random.default_rng(5)
 cases = []
 
