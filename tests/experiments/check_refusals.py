@@ -1,5 +1,6 @@
 """Wrong inputs: each must end within 5 seconds with the right exit code and one message from one rank that
-names the culprit, on 1 and on 4 ranks, and leave no file behind."""
+names the culprit, on 1 and on 4 ranks (those of residuals, activations, splits and data sets: on 3), and leave no
+file behind."""
 import os
 import sys
 
@@ -111,11 +112,91 @@ def cases(folder):
     yield "missing folder", SMALL + ["--output", os.path.join(folder, "no", "out.h5")], 5, "no"
 
 
+def damaged_sets(folder):
+    """Data sets that are wrong in one way each; returns {name: what --dataset is given}."""
+    rng = np.random.default_rng(9)
+    sets = {}
+    with h5py.File(os.path.join(folder, "sets.h5"), "w") as f:
+        for name, images in (("nan", np.full((4, 28, 28), np.nan)), ("shape", rng.random((4, 3, 5, 5))),
+                             ("bool", np.ones((4, 28, 28), bool)), ("axes", np.ones(28))):
+            f[f"{name}/images"] = images
+            sets[name] = f"{f.filename}:/{name}/images"
+        f["counts/images"] = np.ones((4, 28, 28))
+        f["counts/labels"] = np.arange(3)
+        sets["counts"] = f"{f.filename}:/counts/images"
+        sets["path"] = f"{f.filename}:/imges"
+    header = (2051).to_bytes(4, "big") + b"".join(n.to_bytes(4, "big") for n in (5, 28, 28))
+    for name, content in (("short-idx3-ubyte", header + bytes(3000)), ("magic-idx3-ubyte", b"\xff" * 20 + bytes(3920)),
+                          ("cifar.bin", bytes(3073 + 100))):
+        sets[name] = os.path.join(folder, name)
+        with open(sets[name], "wb") as f:
+            f.write(content)
+    return sets
+
+
+def feature_cases(folder):
+    """The same for residuals, activations, splits, data sets, statistics."""
+    sets = damaged_sets(folder)
+    layer = {"weight": np.ones((2, 2, 3, 3)), "type": "conv2d", "activation": "relu", "stride": 1, "padding": 1}
+    root = {"input_shape": np.array([2, 6, 6]), "input_min": 0.0, "input_max": 1.0}
+    targets = {}
+    for name, changes in (("stride", {"stride": 0}), ("padding", {"padding": -1}), ("pool", {"pool": "max3"}),
+                          ("slope", {"activation": "leaky-relu", "negative_slope": -1.0}), ("tanh", {"activation": "tanh"})):
+        targets[name] = os.path.join(folder, f"goal_{name}.h5")
+        program.write_target(targets[name], [dict(layer, **changes)], **root)
+    source = os.path.join(folder, "pair.h5")
+    program.write_source(source, [(np.eye(4, 2), np.ones((2, 4)))])
+    trained = ["--target", program.TRAINED, "--seed", "1", "--samples", "3"]
+    fashion = trained + ["--dataset", "fashion-mnist"]
+    conv = SMALL + ["--kernel", "3x3"]
+
+    yield "skip without residual", SMALL + ["--skip", "he-normal"], 2, "give --residual"
+    yield "skip's law", SMALL + ["--residual", "inner", "--skip", "he-norml"], 2, "he-normal"
+    yield "skip's file", SMALL + ["--residual", "inner", "--skip", "./missing.h5"], 2, "missing.h5"
+    yield "kernel of an identity", SMALL + ["--residual", "inner", "--skip-kernel", "target"], 2, "--skip a law"
+    yield "outer skip and tanh", ["--target", targets["tanh"], "--residual", "outer"], 2, "an outer skip works with relu"
+    yield "identity of 2 x 3", ["--c-out", "2", "--c-in", "3", "--residual", "outer"], 2, "an identity skip needs as many"
+    yield ("no equation", ["--c-out", "3", "--c-in", "1", "--residual", "outer", "--skip", "normal", "--width-rule", "min"],
+           2, "no equation is left")
+    yield "layer 6 of 6", fashion + ["--layers", "6"], 2, "there is no layer 6"
+    yield "epsilon of relu", fashion + ["--epsilon", "1e-3"], 2, "epsilon"
+    yield "epsilon below its floor", ["--target", targets["tanh"], "--epsilon", "1e-18"], 2, "epsilon"
+    yield "activation's name", SMALL + ["--activation", "geluu"], 2, "gelu"
+    yield "bound without images", SMALL + ["--bound", "data"], 2, "--dataset"
+    yield "samples without images", SMALL + ["--samples", "5"], 2, "--dataset"
+    yield "split that does not cover", conv + ["--kernel-split", "2x2+1x1"], 2, "does not cover the target's 3x3"
+    yield "split that is none", conv + ["--kernel-split", "3x+1x1"], 2, "HxW+HxW"
+    yield "width and a source file", SMALL + ["--source", source, "--excess", "1"], 2, "--source decides"
+    yield "replicas of a source file", SMALL + ["--source", source, "--replicas", "2"], 2, "give 1"
+    yield "statistics of no images", SMALL + ["--bn-statistics", "dataset"], 2, "needs --dataset"
+    yield "statistics of no file", SMALL + ["--bn-statistics", "file"], 2, "needs --source"
+    yield "bn-eps", SMALL + ["--bn-eps", "1"], 2, "bn-eps"
+    yield "random target and file", fashion + ["--target-per-replica"], 2, "describes a random target"
+    yield "precision", SMALL + ["--precision", "quad"], 2, "double"
+    yield "orthogonal drawn again", SMALL + ["--source-dist", "orthogonal", "--store-weights", "no"], 2, "stored"
+    yield "saved", SMALL + ["--save", "gama"], 2, "gamma"
+    yield "stride 0", ["--target", targets["stride"]], 2, "stride"
+    yield "padding -1", ["--target", targets["padding"]], 2, "padding"
+    yield "pool", ["--target", targets["pool"]], 2, "max2"
+    yield "negative slope", ["--target", targets["slope"]], 2, "negative_slope"
+    yield "images: nan", trained + ["--dataset", sets["nan"]], 2, "nan at [0, 0, 0]"
+    yield "images: shape", trained + ["--dataset", sets["shape"]], 2, "3 x 5 x 5"
+    yield "images: bool", trained + ["--dataset", sets["bool"]], 2, "bool"
+    yield "images: axes", trained + ["--dataset", sets["axes"]], 2, "axes"
+    yield "images: labels", trained + ["--dataset", sets["counts"]], 2, "labels"
+    yield "images: path", trained + ["--dataset", sets["path"]], 2, "imges"
+    yield "images: short", trained + ["--dataset", sets["short-idx3-ubyte"]], 2, "short-idx3-ubyte"
+    yield "images: no IDX", trained + ["--dataset", sets["magic-idx3-ubyte"]], 2, "magic-idx3-ubyte"
+    yield "images: CIFAR", trained + ["--dataset", sets["cifar.bin"]], 2, "cifar.bin"
+
+
 def main():
     ranks = [int(r) for r in sys.argv[1:]] or [1, 4]
     with program.folder() as folder:
-        for name, arguments, code, text in cases(folder):
-            for n in ranks:
+        all_cases = [(case, ranks) for case in cases(folder)]
+        all_cases += [(case, [3]) for case in feature_cases(folder)]
+        for (name, arguments, code, text), tried in all_cases:
+            for n in tried:
                 output = os.path.join(folder, "result.h5")
                 before = set(os.listdir(folder))
                 given = arguments if "--output" in arguments else arguments + ["--output", output]
