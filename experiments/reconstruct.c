@@ -10,157 +10,30 @@
  *     norma reconstruct --target net.h5 --dataset fashion-mnist --overparam 0.1 --output out.h5
  */
 #include "experiments/driver.h"
+#include "experiments/reconstruct_groups.h"
 #include "experiments/reconstruct_options.h"
-#include "experiments/reconstruct_output.h"
-#include "experiments/reconstruct_plan.h"
-#include "experiments/reconstruct_setup.h"
-#include "experiments/reconstruct_statistics.h"
+#include "experiments/reconstruct_run.h"
 #include "io/config_read.h"
 #include "mpi/agree.h"
 #include "mpi/log.h"
-#include "mpi/progress.h"
 #include "src/base/mem.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-typedef struct run_state {
-    const norma_call *call;
-    norma_config *config;
-    norma_reconstruct_inputs inputs;
-    norma_plan_machine machine;
-    norma_reconstruct_output output;
-    norma_reconstruct_cell cell;
-    norma_evaluate_result *evaluations; /* [replica] of the current cell */
-    norma_progress progress;
-    int64_t n_done; /* layers solved */
-} run_state;
-
-/* What every solve of a cell is told. */
-static norma_solver_options solver_options(const run_state *run)
+static norma_status reconstruct_layer(norma_reconstruct_run *run, norma_evaluate *evaluate,
+                                      int64_t replica, int64_t number)
 {
-    return (norma_solver_options){
-        .solver = run->cell.solver,
-        .store = run->cell.store,
-        .memory_per_rank = norma_reconstruct_memory_per_rank(&run->machine),
-        .seed = run->cell.seed,
-    };
-}
-
-static void print_heading(void)
-{
-    norma_log_result("#cell replica layer    c2    c0      n_rows        c1  solver iterations "
-                     "     rmse rmse/floor  max_error condition max_gamma  seconds   GFLOP/s");
-}
-
-static void print_layer(const run_state *run, int64_t replica, int64_t layer,
-                        const norma_layer_solution *s)
-{
-    const norma_reconstruct_layer *l = &run->cell.layers[layer];
-    norma_log_result("%5lld %7lld %5lld %5lld %5lld %11lld %9lld %7s %10lld %9.2e %10.3f %10.2e "
-                     "%9.2e %9.2e %8.2f %9.2f",
-                     (long long)run->cell.number, (long long)replica, (long long)layer,
-                     (long long)l->shape.n_channels_out, (long long)l->shape.n_channels_in,
-                     (long long)s->n_rows, (long long)s->n_features, norma_solver_name(s->solver),
-                     (long long)s->iterations, s->rmse, s->floor > 0 ? s->rmse / s->floor : 0.0,
-                     s->max_error, s->condition_number, s->max_abs_gamma, s->seconds, s->gflops);
-}
-
-/* Bounds of the pre-activations, then the affine maps that stay inside the linear region. */
-static norma_status make_maps(run_state *run, norma_evaluate *evaluate, int64_t number,
-                              const norma_layer_solution *solution)
-{
-    MPI_Comm world = run->call->runtime->world;
-    norma_reconstruct_layer *layer = &run->cell.layers[number];
-    double *lo = NULL;
-    double *hi = NULL;
-    norma_status status = NORMA_ALLOC(lo, layer->n_features);
-    if (status == NORMA_OK)
-        status = NORMA_ALLOC(hi, layer->n_features);
-    NORMA_GOTO(status, norma_agree(world, status));
-
-    NORMA_GOTO(status, norma_evaluate_bounds(evaluate, number, &layer->source_shape, layer->w1,
-                                             run->cell.bound, lo, hi));
-    norma_bounds_scale(layer->n_features, solution->gamma1, lo, hi, run->cell.accuracy.roundoff, lo,
-                       hi);
-    norma_maps_destroy(&layer->maps);
-    status = norma_maps_create(&layer->source_shape, layer->w2, &layer->activation,
-                               &run->cell.accuracy, solution->gamma1, lo, hi, solution->gamma2,
-                               run->cell.network->layers[number].bias, &layer->maps);
-    status = norma_agree(world, status);
-done:
-    NORMA_FREE(hi);
-    NORMA_FREE(lo);
-    return status;
-}
-
-static norma_status reconstruct_layer(run_state *run, norma_evaluate *evaluate, int64_t replica,
-                                      int64_t number)
-{
-    MPI_Comm world = run->call->runtime->world;
-    norma_reconstruct_layer *layer = &run->cell.layers[number];
-    norma_layer_solution solution;
-    norma_solver_options options = solver_options(run);
-    norma_status status = NORMA_OK;
-    memset(&solution, 0, sizeof solution);
-
-    status = norma_reconstruct_pair_init(&run->cell, &run->inputs, number, replica);
-    NORMA_GOTO(status, norma_agree(world, status));
-    norma_layer_problem problem = norma_reconstruct_problem(&run->cell, number);
-    NORMA_GOTO(status, norma_layer_solve(world, &problem, &options, &solution));
-    NORMA_GOTO(status, make_maps(run, evaluate, number, &solution));
-
-    if (run->output.save_gamma)
-        NORMA_GOTO(status, norma_reconstruct_statistics_fill(world, &run->cell, &run->inputs,
-                                                             evaluate, number, &solution));
-
-    norma_reconstruct_layer_extra extra = norma_reconstruct_layer_extra_of(layer->maps);
-    NORMA_GOTO(status, norma_reconstruct_output_layer(&run->output, run->cell.number, replica,
-                                                      number, &solution, &extra));
-    NORMA_GOTO(status, norma_reconstruct_output_arrays(&run->output, &run->cell, replica, number));
-    print_layer(run, replica, number, &solution);
+    norma_reconstruct_row row;
+    NORMA_TRY(norma_reconstruct_run_layer(run, run->call->runtime->world, evaluate, replica, number,
+                                          &row));
+    norma_reconstruct_print_row(run->cell.number, replica, number, &row);
     norma_progress_update_local(&run->progress, ++run->n_done);
-done:
-    norma_layer_solution_clear(&solution);
-    return norma_status_context(status, "layer %lld: ", (long long)number);
+    return NORMA_OK;
 }
 
-static void print_comparison(const norma_evaluate_result *e, bool exact)
-{
-    const char *verdict = exact ? ": exact" : ": every layer within its epsilon";
-    norma_log_result("# %lld images: %lld decisions differ, largest output difference %.3e, RMS "
-                     "%.3e, accuracy source %.4f target %.4f",
-                     (long long)e->n_images, (long long)e->n_decisions_differing,
-                     e->output_max_error, e->output_rmse, e->accuracy_source, e->accuracy_target);
-    norma_log_result("# source network: %.3e flops in %.2f s, %.1f GFLOP/s; %lld pre-activations "
-                     "clipped%s",
-                     e->n_flops, e->seconds, 1e-9 * e->n_flops / e->seconds,
-                     (long long)e->n_clipped, e->n_clipped == 0 ? verdict : "");
-}
-
-/* Runs source and target on all images. */
-static norma_status compare(run_state *run, norma_evaluate *evaluate, int64_t replica)
-{
-    MPI_Comm world = run->call->runtime->world;
-    norma_source_layer *sources = NULL;
-    norma_evaluate_result *result = &run->evaluations[replica];
-    norma_status status = norma_agree(world, NORMA_CALLOC(sources, run->cell.n_layers));
-    if (status != NORMA_OK)
-        return status;
-    for (int64_t i = 0; i < run->cell.n_layers; i++)
-        if (run->cell.layers[i].wanted)
-            sources[i] = norma_reconstruct_source_layer(&run->cell, i);
-    NORMA_GOTO(status, norma_evaluate_run(evaluate, sources, result));
-    NORMA_GOTO(status, norma_reconstruct_output_evaluation(&run->output, run->cell.number, replica,
-                                                           result));
-    print_comparison(result, norma_reconstruct_is_exact(&run->cell));
-done:
-    NORMA_FREE(sources);
-    return status;
-}
-
-static norma_status reconstruct_replica(run_state *run, int64_t replica)
+static norma_status reconstruct_replica(norma_reconstruct_run *run, int64_t replica)
 {
     const norma_images *images = norma_reconstruct_images(&run->inputs);
     norma_evaluate *evaluate = NULL;
@@ -171,7 +44,7 @@ static norma_status reconstruct_replica(run_state *run, int64_t replica)
         if (run->cell.layers[i].wanted)
             NORMA_GOTO(status, reconstruct_layer(run, evaluate, replica, i));
     if (images)
-        NORMA_GOTO(status, compare(run, evaluate, replica));
+        NORMA_GOTO(status, norma_reconstruct_run_compare(run, evaluate, replica));
     NORMA_GOTO(status, norma_reconstruct_output_memory(&run->output, run->cell.number, replica));
     status = norma_result_flush(run->output.file);
 done:
@@ -179,7 +52,7 @@ done:
     return status;
 }
 
-static norma_status reconstruct_cell(run_state *run, int64_t number)
+static norma_status reconstruct_cell(norma_reconstruct_run *run, int64_t number)
 {
     norma_status status = NORMA_OK;
     norma_text where;
@@ -202,11 +75,12 @@ done:
     return status;
 }
 
-static norma_status open_output(run_state *run)
+static norma_status open_output(norma_reconstruct_run *run)
 {
     const norma_runtime *runtime = run->call->runtime;
     norma_layer_estimate estimate;
     norma_reconstruct_cell first;
+    int group_size = norma_reconstruct_group_size(run);
     char grid[96] = "";
     norma_status status = norma_reconstruct_cell_init(run->config, &run->inputs, 0, true, &first);
     if (status == NORMA_OK) {
@@ -215,12 +89,15 @@ static norma_status open_output(run_state *run)
             last--;
         norma_layer_problem problem = norma_reconstruct_problem(&first, last);
         norma_solver_options options = {.solver = first.solver, .store = first.store};
-        status = norma_layer_solve_estimate_local(&problem, &options, runtime->size, &estimate);
+        status = norma_layer_solve_estimate_local(&problem, &options, group_size, &estimate);
     }
     NORMA_GOTO(status, norma_agree(runtime->world, status));
     snprintf(grid, sizeof grid, "%d x %d, %d idle", estimate.grid_rows, estimate.grid_columns,
              estimate.n_idle);
     norma_log_info("process grid %s", grid);
+    if (group_size < runtime->size)
+        norma_log_info("%d groups of %d ranks, %d ranks in none", runtime->size / group_size,
+                       group_size, runtime->size % group_size);
     status = norma_reconstruct_output_open(&run->output, runtime, run->call->argc, run->call->argv,
                                            run->config, &run->inputs, &first, grid);
 done:
@@ -229,7 +106,7 @@ done:
 }
 
 /* The sweep: one pass a cell. */
-static norma_status reconstruct(run_state *run)
+static norma_status reconstruct(norma_reconstruct_run *run)
 {
     const norma_runtime *runtime = run->call->runtime;
     int64_t n_cells = norma_config_get_sweep(run->config)->n_cells;
@@ -245,8 +122,11 @@ static norma_status reconstruct(run_state *run)
     if (n_wanted < run->output.n_layers)
         norma_log_info("%lld of %lld layers are reconstructed, the others stay the target's own",
                        (long long)n_wanted, (long long)run->output.n_layers);
-    print_heading();
-    for (int64_t cell = 0; cell < n_cells; cell++)
+    norma_reconstruct_print_heading();
+    bool grouped = norma_reconstruct_group_size(run) < runtime->size;
+    if (grouped)
+        NORMA_GOTO(status, norma_reconstruct_groups(run));
+    for (int64_t cell = 0; !grouped && cell < n_cells; cell++)
         NORMA_GOTO(status, reconstruct_cell(run, cell));
     NORMA_GOTO(status, norma_result_close(&run->output.file, NORMA_RESULT_COMPLETE));
     norma_log_result("# result: %s", norma_config_get_text(run->config, 0, "output"));
@@ -258,7 +138,7 @@ done:
 }
 
 /* The seed is drawn where none is given, and recorded. */
-static norma_status settle_seed(run_state *run)
+static norma_status settle_seed(norma_reconstruct_run *run)
 {
     uint64_t seed = 0;
     if (norma_config_has(run->config, "seed"))
@@ -268,7 +148,7 @@ static norma_status settle_seed(run_state *run)
     return norma_agree(run->call->runtime->world, status);
 }
 
-static norma_status plan_or_run(run_state *run, bool plan)
+static norma_status plan_or_run(norma_reconstruct_run *run, bool plan)
 {
     const norma_runtime *runtime = run->call->runtime;
     norma_result_options options = {.force = norma_config_get_flag(run->config, "force")};
@@ -304,7 +184,7 @@ static norma_status plan_or_run(run_state *run, bool plan)
 
 static norma_status run_driver(const norma_call *call)
 {
-    run_state run = {.call = call};
+    norma_reconstruct_run run = {.call = call};
     const norma_command *command =
         call->plan ? &norma_reconstruct_plan_command : &norma_reconstruct_command;
     norma_status status = norma_config_read(call->runtime->world, command, call->sections,

@@ -174,7 +174,22 @@ static norma_status write_row(norma_reconstruct_output *output, const char *grou
     const int64_t start[] = {replica, 0};
     const int64_t count[] = {1, n};
     snprintf(path, sizeof path, "%s/%s", group, name);
-    return norma_result_write_replicated(output->file, path, NORMA_FLOAT64, start, count, values);
+    return norma_reconstruct_output_put(output, path, NORMA_FLOAT64, start, count, values);
+}
+
+/* What all ranks know of a status: groups do not communicate while they write. */
+static norma_status settle(const norma_reconstruct_output *output, norma_status status)
+{
+    return output->grouped ? status : norma_agree(output->runtime->world, status);
+}
+
+/* This rank's part of values that the ranks of the file, or of the group, share. */
+static norma_status write_share(norma_reconstruct_output *output, const char *path,
+                                const int64_t *start, const int64_t *count, const double *values)
+{
+    if (output->grouped)
+        return norma_result_write_local(output->file, path, NORMA_FLOAT64, start, count, values);
+    return norma_result_write(output->file, path, NORMA_FLOAT64, start, count, values);
 }
 
 /* The four arrays of one affine map as a batch norm computes it; prefix "bn1" or "bn2". */
@@ -187,7 +202,7 @@ static norma_status write_batch_norm(norma_reconstruct_output *output, const cha
     double *values = NULL;
     norma_status status = NORMA_OK;
     double eps = norma_config_get_real(output->config, 0, "bn-eps");
-    NORMA_TRY(norma_agree(output->runtime->world, NORMA_ALLOC(values, 4 * n)));
+    NORMA_TRY(settle(output, NORMA_ALLOC(values, 4 * n)));
     norma_maps_to_batch_norm(n, gamma, beta, eps, statistics, values, values + n, values + 2 * n,
                              values + 3 * n);
     for (int k = 0; k < 4 && status == NORMA_OK; k++) {
@@ -230,22 +245,20 @@ static norma_status write_skip(norma_reconstruct_output *output, const char *gro
                              kernel->height, kernel->width};
     char path[2 * MOST_PATH];
     snprintf(path, sizeof path, "%s/Ws", group);
-    return norma_result_write_replicated(output->file, path, NORMA_FLOAT64, start, count,
-                                         layer->skip);
+    return norma_reconstruct_output_put(output, path, NORMA_FLOAT64, start, count, layer->skip);
 }
 
 /* Each rank draws and writes its share of the features. */
 static norma_status write_weights(norma_reconstruct_output *output, const char *group,
                                   const norma_reconstruct_layer *layer, int64_t replica)
 {
-    const norma_runtime *runtime = output->runtime;
     const norma_kernel *kernel = &layer->shape.kernel;
     int64_t width1 = norma_khatri_rao_width_first(&layer->shape);
     int64_t width2 = norma_khatri_rao_width_second(&layer->shape);
     int64_t c2 = layer->shape.n_channels_out;
     int64_t taps2 = norma_kernel_taps(kernel->second);
     int64_t first = 0;
-    int64_t n = norma_index_share(layer->n_features, runtime->size, runtime->rank, &first);
+    int64_t n = norma_index_share(layer->n_features, output->n_sharers, output->sharer, &first);
     double *drawn = NULL;
     double *turned = NULL;
     char path[2 * MOST_PATH];
@@ -253,15 +266,14 @@ static norma_status write_weights(norma_reconstruct_output *output, const char *
     norma_status status = NORMA_ALLOC(drawn, n * (width1 > width2 ? width1 : width2));
     if (status == NORMA_OK)
         status = NORMA_ALLOC(turned, n * width2);
-    NORMA_GOTO(status, norma_agree(runtime->world, status));
+    NORMA_GOTO(status, settle(output, status));
 
     norma_tensor_fill(layer->w1, first, n, drawn);
     snprintf(path, sizeof path, "%s/W1", group);
     const int64_t start1[] = {replica, first, 0, 0, 0};
     const int64_t count1[] = {1, n, layer->shape.n_channels_in, kernel->first.height,
                               kernel->first.width};
-    NORMA_GOTO(status,
-               norma_result_write(output->file, path, NORMA_FLOAT64, start1, count1, drawn));
+    NORMA_GOTO(status, write_share(output, path, start1, count1, drawn));
 
     /* Stored by feature here, by output channel in the file, as PyTorch has it. */
     norma_tensor_fill(layer->w2, first, n, drawn);
@@ -272,8 +284,7 @@ static norma_status write_weights(norma_reconstruct_output *output, const char *
     snprintf(path, sizeof path, "%s/W2", group);
     const int64_t start2[] = {replica, 0, first, 0, 0};
     const int64_t count2[] = {1, c2, n, kernel->second.height, kernel->second.width};
-    NORMA_GOTO(status,
-               norma_result_write(output->file, path, NORMA_FLOAT64, start2, count2, turned));
+    NORMA_GOTO(status, write_share(output, path, start2, count2, turned));
     if (layer->skip)
         status = write_skip(output, group, layer, replica);
 done:

@@ -213,6 +213,16 @@ static const norma_option options[] = {
      .max = NORMA_AT_MOST(16777215),
      .help =
          "Numbers of the target layers to reconstruct, from 0; the others stay the target's own."},
+    {.name = "group-size",
+     .type = NORMA_OPTION_INTEGER,
+     .group = "Run",
+     .placeholder = "RANKS",
+     .unset_text = "all ranks",
+     .min = NORMA_AT_LEAST(1),
+     .max = NORMA_AT_MOST(1000000),
+     .help =
+         "Ranks that solve a layer together. With fewer than all, groups of so many take layers "
+         "of all replicas and cells from a queue; networks are still compared by all ranks."},
     {.name = "target-per-replica",
      .type = NORMA_OPTION_FLAG,
      .group = "Target",

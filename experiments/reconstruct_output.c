@@ -126,6 +126,31 @@ static norma_status add_fields(norma_reconstruct_output *output, const field *fi
     return NORMA_OK;
 }
 
+void norma_reconstruct_output_group(norma_reconstruct_output *output, int rank, int n_ranks)
+{
+    output->grouped = true;
+    output->sharer = rank;
+    output->n_sharers = n_ranks;
+}
+
+void norma_reconstruct_output_ungroup(norma_reconstruct_output *output)
+{
+    output->grouped = false;
+    output->sharer = output->runtime->rank;
+    output->n_sharers = output->runtime->size;
+}
+
+norma_status norma_reconstruct_output_put(norma_reconstruct_output *output, const char *variable,
+                                          norma_type type, const int64_t *start,
+                                          const int64_t *count, const void *values)
+{
+    if (!output->grouped)
+        return norma_result_write_replicated(output->file, variable, type, start, count, values);
+    if (output->sharer != 0)
+        return NORMA_OK;
+    return norma_result_write_local(output->file, variable, type, start, count, values);
+}
+
 /* start[] of an element of a sweep's variable: the cell's indices, then trailing ones. */
 static norma_status write_field(norma_reconstruct_output *output, const field *f, int64_t cell,
                                 const int64_t *trailing, int n_trailing, const void *record)
@@ -134,10 +159,9 @@ static norma_status write_field(norma_reconstruct_output *output, const field *f
     double value = field_value(f, record);
     norma_sweep_dimensions_index(output->config, cell, trailing, n_trailing, start);
     if (f->kind == REAL)
-        return norma_result_write_replicated(output->file, f->name, NORMA_FLOAT64, start, NULL,
-                                             &value);
+        return norma_reconstruct_output_put(output, f->name, NORMA_FLOAT64, start, NULL, &value);
     int32_t count = value > 2147483647.0 ? 2147483647 : (int32_t)value;
-    return norma_result_write_replicated(output->file, f->name, NORMA_INT32, start, NULL, &count);
+    return norma_reconstruct_output_put(output, f->name, NORMA_INT32, start, NULL, &count);
 }
 
 static norma_status add_solver_variable(norma_reconstruct_output *output)
@@ -273,6 +297,7 @@ norma_status norma_reconstruct_output_open(norma_reconstruct_output *output,
 
     output->config = config;
     output->runtime = runtime;
+    norma_reconstruct_output_ungroup(output);
     output->with_images = inputs->dataset != NULL;
     output->n_replicas = norma_config_get_integer(config, 0, "replicas");
     output->n_layers = first->n_layers;
@@ -328,10 +353,9 @@ norma_status norma_reconstruct_output_layer(norma_reconstruct_output *output, in
         NORMA_TRY(write_field(output, &extra_fields[i], cell, at, 2, extra));
     int8_t solver = (int8_t)solution->solver;
     norma_sweep_dimensions_index(output->config, cell, at, 2, start);
-    return norma_result_write_replicated(
-        output->file,
-        norma_sweep_dimensions_has(output->config, "solver") ? "solver_used" : "solver", NORMA_NAME,
-        start, NULL, &solver);
+    return norma_reconstruct_output_put(
+        output, norma_sweep_dimensions_has(output->config, "solver") ? "solver_used" : "solver",
+        NORMA_NAME, start, NULL, &solver);
 }
 
 norma_status norma_reconstruct_output_evaluation(norma_reconstruct_output *output, int64_t cell,

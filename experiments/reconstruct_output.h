@@ -27,6 +27,8 @@ typedef struct norma_reconstruct_output {
     const norma_config *config;   /* borrowed */
     const norma_runtime *runtime; /* borrowed */
     bool save_gamma, save_weights, with_images;
+    bool grouped;          /* layers are written by groups of ranks, each its own, without a word */
+    int sharer, n_sharers; /* this rank among those that write a layer together, and their number */
     int64_t n_replicas, n_layers;
 } norma_reconstruct_output;
 
@@ -41,6 +43,18 @@ NORMA_MUST_USE norma_status norma_reconstruct_output_open(
     norma_reconstruct_output *output, const norma_runtime *runtime, int argc, char *const *argv,
     const norma_config *config, const norma_reconstruct_inputs *inputs,
     const norma_reconstruct_cell *first, const char *process_grid);
+
+/* From now on, and until ungrouped, norma_reconstruct_output_layer and _arrays are called by groups
+ * of n_ranks ranks, each for layers of its own; this rank is number `rank` of its group. They do
+ * not communicate then, and the caller agrees on their status. Local. */
+void norma_reconstruct_output_group(norma_reconstruct_output *output, int rank, int n_ranks);
+void norma_reconstruct_output_ungroup(norma_reconstruct_output *output);
+
+/* Values that all ranks, or all of the group, hold; start and count as in norma_result_write. */
+NORMA_MUST_USE norma_status norma_reconstruct_output_put(norma_reconstruct_output *output,
+                                                         const char *variable, norma_type type,
+                                                         const int64_t *start, const int64_t *count,
+                                                         const void *values);
 
 /* Creates the groups of the arrays of a cell, if any are to be saved. Collective. */
 NORMA_MUST_USE norma_status norma_reconstruct_output_add_cell(norma_reconstruct_output *output,

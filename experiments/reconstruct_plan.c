@@ -23,6 +23,14 @@ typedef struct need {
     int64_t base; /* bytes of the process before it computes */
 } need;
 
+/* Ranks that solve a layer together, of n_ranks. */
+static int solving_ranks(const need *n, int64_t n_ranks)
+{
+    if (norma_config_has(n->config, "group-size"))
+        n_ranks = norma_config_get_integer(n->config, 0, "group-size");
+    return (int)n_ranks;
+}
+
 /* Bytes that stay from layer to layer on every rank: maps, embedded kernels, prepared tensors. */
 static double kept_bytes(const norma_reconstruct_cell *cell)
 {
@@ -75,8 +83,8 @@ static int64_t peak_bytes(const void *context, int64_t n_ranks)
             continue;
         norma_layer_problem problem = norma_reconstruct_problem(n->cell, i);
         norma_layer_estimate estimate;
-        if (norma_layer_solve_estimate_local(&problem, &n->options, (int)n_ranks, &estimate) !=
-            NORMA_OK) {
+        if (norma_layer_solve_estimate_local(&problem, &n->options, solving_ranks(n, n_ranks),
+                                             &estimate) != NORMA_OK) {
             norma_status_clear();
             return -1;
         }
@@ -97,8 +105,8 @@ static norma_status check_layers(const need *n, int64_t n_ranks)
             continue;
         norma_layer_problem problem = norma_reconstruct_problem(n->cell, i);
         norma_layer_estimate estimate;
-        norma_status status =
-            norma_layer_solve_estimate_local(&problem, &n->options, (int)n_ranks, &estimate);
+        norma_status status = norma_layer_solve_estimate_local(
+            &problem, &n->options, solving_ranks(n, n_ranks), &estimate);
         if (status != NORMA_OK)
             return norma_status_context(status, "layer %lld: ", (long long)i);
     }
@@ -115,8 +123,8 @@ static norma_status print_layers(const need *n, const norma_plan_machine *machin
         norma_layer_estimate estimate;
         char bytes[32];
         char grid[48];
-        NORMA_TRY(norma_layer_solve_estimate_local(&problem, &n->options, (int)machine->n_ranks,
-                                                   &estimate));
+        NORMA_TRY(norma_layer_solve_estimate_local(&problem, &n->options,
+                                                   solving_ranks(n, machine->n_ranks), &estimate));
         norma_plan_format_bytes_local(estimate.bytes, bytes, sizeof bytes);
         for (char *c = bytes; *c; c++)
             if (*c == ' ')
@@ -187,6 +195,13 @@ norma_status norma_reconstruct_plan(const norma_config *config,
                                     const norma_plan_machine *machine, int n_threads, bool print)
 {
     int64_t n_cells = norma_config_get_sweep(config)->n_cells;
+    if (norma_config_has(config, "group-size") &&
+        norma_config_get_integer(config, 0, "group-size") > machine->n_ranks)
+        return NORMA_FAIL(norma_config_blame(config, "group-size"),
+                          "%s: groups of %lld ranks cannot be made from %lld",
+                          norma_config_where(config, "group-size"),
+                          (long long)norma_config_get_integer(config, 0, "group-size"),
+                          (long long)machine->n_ranks);
     int64_t base = norma_plan_peak_memory_local();
     norma_status status = NORMA_OK;
     for (int64_t i = 0; i < n_cells && status == NORMA_OK; i++) {

@@ -17,11 +17,11 @@ def result_is_complete(path):
         return f.attrs["status"] == "complete"
 
 
-def attempt(ranks, failing, solver, k):
+def attempt(ranks, failing, solver, k, more=()):
     """One run whose k-th agreement fails. Returns "failed", "late" (behind the last rename) or "done"."""
     with program.folder() as folder:
         output = os.path.join(folder, "out.h5")
-        done = program.launch(RUN + ["--solver", solver, "--output", output], ranks, timeout=60,
+        done = program.launch(RUN + ["--solver", solver, "--output", output, *more], ranks, timeout=60,
                               environment={"NORMA_TEST_FAIL": f"{k}@{failing}"})
         label = f"agreement {k} on rank {failing} of {ranks} ({solver})"
         if done.returncode == 0:
@@ -47,14 +47,14 @@ def attempt(ranks, failing, solver, k):
         return "late" if late else "failed"
 
 
-def walk(ranks, failing, solver, step):
+def walk(ranks, failing, solver, step, more=()):
     """Every `step`-th agreement, from the first to beyond the last, several runs at a time."""
     batch = 32 if step == 1 else 8
     outcomes = []
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         while "done" not in outcomes:
             numbers = [step * (len(outcomes) + i) for i in range(batch)]
-            outcomes += pool.map(lambda k: attempt(ranks, failing, solver, k), numbers)
+            outcomes += pool.map(lambda k: attempt(ranks, failing, solver, k, more), numbers)
     n = outcomes.index("done")
     n_late = outcomes.count("late")
     print(f"{n} agreements walked in steps of {step} on {ranks} ranks, failing rank {failing}, "
@@ -68,6 +68,8 @@ def main():
     walk(2, 1, "lu", 1)
     walk(1, 0, "lu", 23)
     walk(3, 1, "krylov", 23)
+    walk(3, 2, "lu", 11, ["--replicas", "3", "--group-size", "1"])
+    walk(4, 1, "lu", 17, ["--replicas", "3", "--group-size", "2"])
     program.finish()
 
 

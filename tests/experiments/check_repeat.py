@@ -115,4 +115,5 @@ def main():
     program.finish()
 
 
-main()
+if __name__ == "__main__":
+    main()
