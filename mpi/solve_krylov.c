@@ -2,6 +2,7 @@
 #include "mpi/bidiagonal.h"
 #include "mpi/condition.h"
 #include "mpi/conjugate.h"
+#include "mpi/log.h"
 #include "mpi/progress.h"
 #include "mpi/replicated.h"
 #include "mpi/system.h"
@@ -229,6 +230,8 @@ static norma_status judge(const work *w)
 static norma_status measure_form(const norma_system *s, norma_product_form form, double *largest,
                                  double *smallest)
 {
+    norma_log_news("krylov: the condition number takes iterations of its own, about as many as the "
+                   "solution");
     norma_product_set_single_local(s->product, true);
     norma_status status = norma_bidiagonal_measure(s->comm, s->product, form, s->max_iterations,
                                                    s->seed, largest, smallest);
