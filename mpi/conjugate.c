@@ -26,7 +26,7 @@
 #define BLURRED 0.02
 
 norma_status norma_conjugate_create_local(norma_product *product, norma_product_form form,
-                                          int64_t max_iterations, norma_conjugate **out)
+                                          int64_t max_iterations, double aim, norma_conjugate **out)
 {
     norma_conjugate *c = NULL;
     int64_t first = 0;
@@ -39,6 +39,7 @@ norma_status norma_conjugate_create_local(norma_product *product, norma_product_
     c->n_share = norma_product_share_local(product, &first);
     c->wide = norma_product_n_features_local(product) >= c->n_rows;
     c->max_iterations = max_iterations;
+    c->aim = aim;
     NORMA_GOTO(status, NORMA_ALLOC(c->x, c->n_share));
     NORMA_GOTO(status, NORMA_ALLOC(c->residual, c->n_rows));
     NORMA_GOTO(status, NORMA_ALLOC(c->direction, c->n_share));
@@ -220,10 +221,10 @@ static void iterate(norma_conjugate *c, const double *b, norma_progress *progres
         ratio = c->squares / before;
         link(c, step, ratio);
         double size = sqrt(c->squares);
-        if (drift(c) > REPLACE_AT * size || size <= 2 * wanted(c)) {
+        if (drift(c) > REPLACE_AT * size || size <= (c->aim - 2) * wanted(c)) {
             replace(c, b);
             n_vain = c->blurred || c->true_size > last / 2 ? n_vain + 1 : 0;
-            c->done = c->true_size <= 5 * wanted(c) || /* half the floor */
+            c->done = c->true_size <= c->aim * wanted(c) ||
                       (c->true_size <= (n_vain > 2 ? 9 : 7) * wanted(c) && sees_all(c));
             if (n_vain > 2 || c->true_size > 10 * last)
                 return;

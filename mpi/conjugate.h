@@ -27,6 +27,7 @@ typedef struct norma_conjugate {
     bool wide;               /* at least as many features as equations */
     int64_t n_rows, n_share; /* equations; features of this rank */
     int64_t max_iterations;
+    double aim; /* done at this many times what rounding x leaves of the residual, or gradient */
 
     double *x;         /* [n_share], owned: the answer at the last replacement */
     double *residual;  /* [n_rows], owned: b - A x, recurred since a replacement */
@@ -44,7 +45,7 @@ typedef struct norma_conjugate {
     double norm;       /* a lower bound of ||A|| */
     int64_t iterations, n_replacements;
     bool blurred; /* a replacement found next to nothing of the recurred residual true */
-    bool done;    /* the residual, or gradient, is what rounding x leaves */
+    bool done;    /* the residual, or gradient, is what rounding x leaves, times aim */
 
     /* The triangular factor of the tridiagonal matrix that the process makes of A: diagonal a_1,
      * a_2, …, off-diagonal b_2, b_3, …, as a_1, b_2, a_2, …; see mpi/condition.h. */
@@ -52,10 +53,11 @@ typedef struct norma_conjugate {
     int64_t n_links;
 } norma_conjugate;
 
-/* Room for max_iterations. Local: the caller agrees. Caller owns *out; product must outlive it. */
+/* Room for max_iterations; aim above 2 and at most 10, which is the floor. Local: the caller
+ * agrees. Caller owns *out; product must outlive it. */
 NORMA_MUST_USE norma_status norma_conjugate_create_local(norma_product *product,
                                                          norma_product_form form,
-                                                         int64_t max_iterations,
+                                                         int64_t max_iterations, double aim,
                                                          norma_conjugate **out);
 
 /* Iterates from x = 0 for b[n_rows] until done, stagnated or out of iterations; progress is shown

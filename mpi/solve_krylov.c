@@ -259,12 +259,15 @@ static norma_status measure_condition(work *w, norma_layer_solution *solution)
     return NORMA_OK;
 }
 
+/* Of the floor, ten times what rounding x leaves: the gamma2 of a closed system is found from its
+ * solution, and scales errors of it. */
 static norma_status allocate(work *w)
 {
     NORMA_TRY(norma_bidiagonal_create_local(w->product, NORMA_PRODUCT_SYSTEM,
                                             w->system->max_iterations, &w->process));
     NORMA_TRY(norma_conjugate_create_local(w->product, NORMA_PRODUCT_SYSTEM,
-                                           (w->system->max_iterations + 1) / 2, &w->fast));
+                                           (w->system->max_iterations + 1) / 2,
+                                           w->system->rule->closed ? 5 : 8, &w->fast));
     NORMA_TRY(NORMA_CALLOC(w->x, w->n_share));
     NORMA_TRY(NORMA_ALLOC(w->trial, w->n_share));
     NORMA_TRY(NORMA_ALLOC(w->step, w->n_share));

@@ -64,7 +64,7 @@ static run solve(const fixture *f)
         norma_product_create(world, rule, f->w1, f->w2, f->problem.n_features, &mode, &product));
     double *b = fixture_alloc(rule->n_system);
     norma_width_rule_rhs(rule, b);
-    norma_test_ok_all(norma_conjugate_create_local(product, NORMA_PRODUCT_SYSTEM, 4000, &c));
+    norma_test_ok_all(norma_conjugate_create_local(product, NORMA_PRODUCT_SYSTEM, 4000, 5, &c));
     norma_conjugate_run(c, b);
     norma_test_ok_all(norma_bidiagonal_measure(world, product, NORMA_PRODUCT_SYSTEM, 4000, 3,
                                                &exact_largest, &exact_smallest));
