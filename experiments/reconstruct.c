@@ -173,8 +173,11 @@ static norma_status plan_or_run(norma_reconstruct_run *run, bool plan)
             run->machine.node_memory =
                 (int64_t)(norma_config_get_real(run->config, 0, "node-memory") * 1073741824.0);
     }
-    norma_status status =
-        norma_reconstruct_plan(run->config, &run->inputs, &run->machine, runtime->n_threads, plan);
+    norma_rates rates = {0};
+    if (plan)
+        NORMA_TRY(norma_rates_measure(runtime, &rates));
+    norma_status status = norma_reconstruct_plan(run->config, &run->inputs, &run->machine,
+                                                 runtime->n_threads, plan ? &rates : NULL);
     NORMA_TRY(norma_agree(runtime->world, status));
     if (plan)
         return NORMA_OK;

@@ -2,6 +2,7 @@
 
 #include "experiments/reconstruct_output.h"
 #include "mpi/evaluate_statistics.h"
+#include "mpi/expect.h"
 #include "mpi/log.h"
 #include "mpi/progress.h"
 #include "src/base/mem.h"
@@ -9,9 +10,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Of the DGEMM rate, what solvers and evaluation reach on the average; for the estimate of time. */
-static const double efficiency = 0.7;
 
 /* What a cell needs at its peak depends on the number of ranks. */
 typedef struct need {
@@ -113,7 +111,9 @@ static norma_status check_layers(const need *n, int64_t n_ranks)
     return NORMA_OK;
 }
 
-static norma_status print_layers(const need *n, const norma_plan_machine *machine, double *flops)
+static norma_status print_layers(const need *n, const norma_plan_machine *machine,
+                                 const norma_rates *rates, double *flops, double *seconds,
+                                 double *longest)
 {
     for (int64_t i = 0; i < n->cell->n_layers; i++) {
         const norma_reconstruct_layer *layer = &n->cell->layers[i];
@@ -123,28 +123,35 @@ static norma_status print_layers(const need *n, const norma_plan_machine *machin
         norma_layer_estimate estimate;
         char bytes[32];
         char grid[48];
-        NORMA_TRY(norma_layer_solve_estimate_local(&problem, &n->options,
-                                                   solving_ranks(n, machine->n_ranks), &estimate));
+        norma_expected expected;
+        int n_ranks = solving_ranks(n, machine->n_ranks);
+        NORMA_TRY(norma_layer_solve_estimate_local(&problem, &n->options, n_ranks, &estimate));
+        NORMA_TRY(norma_expect_solve_local(&problem, &n->options, n_ranks, rates, &expected));
         norma_plan_format_bytes_local(estimate.bytes, bytes, sizeof bytes);
         for (char *c = bytes; *c; c++)
             if (*c == ' ')
                 *c = '_';
         snprintf(grid, sizeof grid, "%dx%d", estimate.grid_rows, estimate.grid_columns);
-        norma_log_result("%6lld %5lld %5lld %9lld %9lld %7s %9s %5d %14s %10.3e", (long long)i,
-                         (long long)layer->shape.n_channels_out,
+        norma_log_result("%6lld %5lld %5lld %9lld %9lld %7s %9s %5d %14s %10.3e %9.3g",
+                         (long long)i, (long long)layer->shape.n_channels_out,
                          (long long)layer->shape.n_channels_in, (long long)estimate.n_rows,
                          (long long)layer->n_features, norma_solver_name(estimate.solver), grid,
-                         estimate.n_idle, bytes, estimate.flops);
+                         estimate.n_idle, bytes, estimate.flops, expected.total);
         *flops += estimate.flops;
+        *seconds += expected.total;
+        *longest = fmax(*longest, expected.total);
     }
     return NORMA_OK;
 }
 
-static norma_status print_cell(const need *n, const norma_plan_machine *machine)
+static norma_status print_cell(const need *n, const norma_plan_machine *machine,
+                               const norma_rates *rates)
 {
     int64_t evaluation_bytes = 0;
     double evaluation_flops = 0;
     double solve_flops = 0;
+    double seconds = 0;
+    double longest = 0;
     char peak[32];
     char available[32];
     char written[32];
@@ -152,8 +159,8 @@ static norma_status print_cell(const need *n, const norma_plan_machine *machine)
     double replicas = (double)norma_config_get_integer(n->config, 0, "replicas");
     double cells = (double)norma_config_get_sweep(n->config)->n_cells;
     norma_log_result("#layer    c2    c0    n_rows        c1  solver      grid  idle "
-                     "bytes_per_rank      flops");
-    NORMA_TRY(print_layers(n, machine, &solve_flops));
+                     "bytes_per_rank      flops   seconds");
+    NORMA_TRY(print_layers(n, machine, rates, &solve_flops, &seconds, &longest));
     NORMA_TRY(evaluation_cost(n, machine->n_ranks, &evaluation_bytes, &evaluation_flops));
     norma_plan_format_bytes_local((double)peak_bytes(n, machine->n_ranks), peak, sizeof peak);
     norma_plan_format_bytes_local((double)machine->node_memory, available, sizeof available);
@@ -161,8 +168,12 @@ static norma_status print_cell(const need *n, const norma_plan_machine *machine)
         (double)norma_reconstruct_output_bytes(n->config, n->inputs, n->cell), written,
         sizeof written);
     double total = replicas * (solve_flops + evaluation_flops);
-    norma_progress_format_seconds_local(
-        total / (efficiency * machine->gemm_rate * (double)machine->n_ranks), time, sizeof time);
+    /* Solves are spread over groups. */
+    double groups = (double)(machine->n_ranks / solving_ranks(n, machine->n_ranks));
+    seconds = fmax(replicas * seconds / groups, longest);
+    seconds +=
+        replicas * norma_expect_evaluation_local(evaluation_flops, (int)machine->n_ranks, rates);
+    norma_progress_format_seconds_local(seconds, time, sizeof time);
     norma_log_result("# ranks %lld, %lld a node", (long long)machine->n_ranks,
                      (long long)(machine->n_ranks < machine->ranks_per_node
                                      ? machine->n_ranks
@@ -173,7 +184,7 @@ static norma_status print_cell(const need *n, const norma_plan_machine *machine)
     norma_log_result("# file at most %s", written);
     norma_log_result("# time a cell about %s at %.3g GFLOP/s a rank (DGEMM measured here); cells "
                      "%.0f",
-                     time, 1e-9 * machine->gemm_rate, cells);
+                     time, 1e-9 * rates->dgemm, cells);
     return NORMA_OK;
 }
 
@@ -192,7 +203,8 @@ static bool needs_matrix(norma_solver solver)
 
 norma_status norma_reconstruct_plan(const norma_config *config,
                                     const norma_reconstruct_inputs *inputs,
-                                    const norma_plan_machine *machine, int n_threads, bool print)
+                                    const norma_plan_machine *machine, int n_threads,
+                                    const norma_rates *rates)
 {
     int64_t n_cells = norma_config_get_sweep(config)->n_cells;
     if (norma_config_has(config, "group-size") &&
@@ -202,7 +214,6 @@ norma_status norma_reconstruct_plan(const norma_config *config,
                           norma_config_where(config, "group-size"),
                           (long long)norma_config_get_integer(config, 0, "group-size"),
                           (long long)machine->n_ranks);
-    int64_t base = norma_plan_peak_memory_local();
     norma_status status = NORMA_OK;
     for (int64_t i = 0; i < n_cells && status == NORMA_OK; i++) {
         norma_reconstruct_cell cell;
@@ -216,14 +227,14 @@ norma_status norma_reconstruct_plan(const norma_config *config,
                               .store = cell.store,
                               .memory_per_rank = norma_reconstruct_memory_per_rank(machine)},
                   .n_threads = n_threads,
-                  .base = base};
+                  .base = machine->base_memory};
         norma_config_describe_cell(config, i, &where);
         if (status == NORMA_OK)
             status = check_layers(&n, machine->n_ranks);
-        if (status == NORMA_OK && print && (i == 0 || n_cells <= 20)) {
+        if (status == NORMA_OK && rates && (i == 0 || n_cells <= 20)) {
             if (n_cells > 1)
                 norma_log_result("# cell %lld: %s", (long long)i, where.data ? where.data : "");
-            status = print_cell(&n, machine);
+            status = print_cell(&n, machine, rates);
         }
         if (status == NORMA_OK)
             status = norma_plan_check_local(

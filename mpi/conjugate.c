@@ -19,8 +19,9 @@
  * squares it is the square of the spread that counts. */
 #define LARGEST_SPREAD 300
 #define LARGEST_SPREAD_TALL 10
-/* Fewer iterations by a fifth changed the smallest singular value by less than this, relatively. */
-#define SETTLED 3e-4
+/* Fewer iterations by a fifth changed the smallest singular value by less than this, relatively:
+ * more would change it by a fifth of that at most. */
+#define SETTLED 2e-3
 /* A recurred residual that the true one differs from by more than this part of it says nothing of
  * A any more: the coefficients end there. */
 #define BLURRED 0.02

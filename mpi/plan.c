@@ -1,7 +1,6 @@
 #include "mpi/plan.h"
 
 #include "mpi/agree.h"
-#include "mpi/progress.h"
 #include "src/base/mem.h"
 
 #include <cblas.h>
@@ -10,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { GEMM_SIZE = 512, GEMM_REPEATS = 4, MOST_NODES = 1 << 20 };
+enum { GEMM_SIZE = 512, MOST_NODES = 1 << 20 };
 
 /* The number behind `key` in a file of "key  number unit" lines, or the file's only number when key
  * is NULL; -1 when there is none. */
@@ -71,44 +70,31 @@ int64_t norma_plan_peak_memory_local(void)
     return kibibytes > 0 ? kibibytes * 1024 : 0;
 }
 
-/* DGEMM operations a second of this rank, its threads as they are set. */
-static norma_status measure_gemm_local(double *rate)
+/* A product, for BLAS to take the buffers that it keeps. */
+static norma_status use_blas_local(void)
 {
     double *a = NULL;
-    norma_status status = NORMA_OK;
     int64_t n = (int64_t)GEMM_SIZE * GEMM_SIZE;
-    NORMA_GOTO(status, NORMA_ALLOC(a, 3 * n));
-    for (int64_t i = 0; i < 3 * n; i++)
-        a[i] = 1.0 / (double)(i % 17 + 1);
-    double best = 0;
-    for (int repeat = 0; repeat < GEMM_REPEATS; repeat++) {
-        double started = norma_progress_clock_local();
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, GEMM_SIZE, GEMM_SIZE, GEMM_SIZE, 1,
-                    a, GEMM_SIZE, a + n, GEMM_SIZE, 0, a + 2 * n, GEMM_SIZE);
-        double seconds = norma_progress_clock_local() - started;
-        double now = 2.0 * GEMM_SIZE * (double)n / (seconds > 1e-9 ? seconds : 1e-9);
-        best = now > best ? now : best;
-    }
-    *rate = best;
-done:
+    NORMA_TRY(NORMA_CALLOC(a, 3 * n));
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, GEMM_SIZE, GEMM_SIZE, GEMM_SIZE, 1, a,
+                GEMM_SIZE, a + n, GEMM_SIZE, 0, a + 2 * n, GEMM_SIZE);
     NORMA_FREE(a);
-    return status;
+    return NORMA_OK;
 }
 
 norma_status norma_plan_machine_measure(const norma_runtime *runtime, norma_plan_machine *machine)
 {
     int64_t memory = 0;
-    double rate = 0;
     norma_status status = norma_plan_node_memory_local(&memory);
     if (status == NORMA_OK)
-        status = measure_gemm_local(&rate);
+        status = use_blas_local();
     NORMA_TRY(norma_agree(runtime->world, status));
 
     int64_t per_node = runtime->node_size;
     machine->n_ranks = runtime->size;
     MPI_Allreduce(&per_node, &machine->ranks_per_node, 1, MPI_INT64_T, MPI_MAX, runtime->world);
     MPI_Allreduce(&memory, &machine->node_memory, 1, MPI_INT64_T, MPI_MIN, runtime->world);
-    MPI_Allreduce(&rate, &machine->gemm_rate, 1, MPI_DOUBLE, MPI_MIN, runtime->world);
+    machine->base_memory = norma_plan_peak_memory(runtime);
     return NORMA_OK;
 }
 

@@ -14,7 +14,7 @@ typedef struct norma_plan_machine {
     int64_t n_ranks;
     int64_t ranks_per_node;
     int64_t node_memory; /* bytes */
-    double gemm_rate;    /* FP64 operations a second and rank, measured here */
+    int64_t base_memory; /* bytes of a rank before it computes, BLAS's own buffers included */
 } norma_plan_machine;
 
 /* Bytes that each rank will hold at its peak with n_ranks ranks; -1 when a limit of a library
@@ -26,8 +26,8 @@ typedef int64_t (*norma_plan_bytes_function)(const void *context, int64_t n_rank
 NORMA_MUST_USE norma_status norma_plan_node_memory_local(int64_t *bytes);
 
 /* Fills *machine from this run: its ranks, the largest number of them on a node, the least memory
- * available on any node, and the slowest rank's DGEMM rate, all ranks computing at once (a few
- * hundredths of a second). Collective over the runtime's world; equal on all ranks. */
+ * available on any node, and what a process takes by itself. Collective over the runtime's world;
+ * equal on all ranks. */
 NORMA_MUST_USE norma_status norma_plan_machine_measure(const norma_runtime *runtime,
                                                        norma_plan_machine *machine);
 
