@@ -169,8 +169,8 @@ static norma_status print_cell(const need *n, const norma_plan_machine *machine,
         sizeof written);
     double total = replicas * (solve_flops + evaluation_flops);
     /* Solves are spread over groups. */
-    double groups = (double)(machine->n_ranks / solving_ranks(n, machine->n_ranks));
-    seconds = fmax(replicas * seconds / groups, longest);
+    int64_t groups = machine->n_ranks / solving_ranks(n, machine->n_ranks);
+    seconds = fmax(replicas * seconds / (double)groups, longest);
     seconds +=
         replicas * norma_expect_evaluation_local(evaluation_flops, (int)machine->n_ranks, rates);
     norma_progress_format_seconds_local(seconds, time, sizeof time);
