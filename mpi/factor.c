@@ -11,7 +11,6 @@
 /* Columns updated between two looks at the messages: long enough for the rate of a matrix product,
  * some hundredths of a second. */
 #define SLICE 1536
-/* Where the data of a panel begins in its message. */
 #define ALIGNED(bytes) (((bytes) + NORMA_ALIGNMENT - 1) / NORMA_ALIGNMENT * NORMA_ALIGNMENT)
 
 static size_t item_size(const norma_factor *f)
@@ -24,16 +23,31 @@ static bool is_serial(const norma_factor *f)
     return f->matrix->grid->shape.n_rows * f->matrix->grid->shape.n_columns == 1;
 }
 
-static int64_t slice_columns(int64_t block)
+int64_t norma_factor_slice_local(int64_t block)
 {
     return norma_index_ceil_divide(SLICE, block) * block;
 }
 
-/* Numbers in a message of rows. */
-static int64_t exchange_capacity(int64_t n, int64_t block)
+int64_t norma_factor_capacity_local(int64_t n, int64_t block)
 {
-    int64_t of_slice = 2 * block * slice_columns(block);
+    int64_t of_slice = 2 * block * norma_factor_slice_local(block);
     return of_slice > n ? of_slice : n;
+}
+
+/* Where the data of a panel begins in its message. */
+static int64_t panel_head(int64_t width)
+{
+    return ALIGNED((width + 1) * (int64_t)sizeof(int));
+}
+
+int64_t norma_factor_panel_bytes_local(int64_t width, int64_t n_rows, size_t item)
+{
+    return panel_head(width) + width * n_rows * (int64_t)item;
+}
+
+int64_t norma_factor_candidate_bytes_local(int64_t widest, size_t item)
+{
+    return (int64_t)sizeof(norma_factor_candidate) + ALIGNED(2 * widest * (int64_t)item);
 }
 
 double norma_factor_bytes_local(int64_t n, int64_t block, norma_grid_shape grid, bool single)
@@ -48,9 +62,9 @@ double norma_factor_bytes_local(int64_t n, int64_t block, norma_grid_shape grid,
     double numbers = 2 * NORMA_FACTOR_PANELS * panel + width * width;
     if (grid.n_rows * grid.n_columns == 1)
         return 4 * (double)n + solves;
-    numbers += (grid.n_rows > 1 ? 2.0 : 1.0) * (double)exchange_capacity(n, block);
+    numbers += (grid.n_rows > 1 ? 2.0 : 1.0) * (double)norma_factor_capacity_local(n, block);
     if (grid.n_rows > 1)
-        numbers += width * (double)slice_columns(block);
+        numbers += width * (double)norma_factor_slice_local(block);
     return numbers * item + 48 * (double)n + solves;
 }
 
@@ -116,11 +130,10 @@ void norma_factor_place_panel(const norma_factor_work *work, int64_t index, size
     panel->row = above * f->block < m->n_local_rows ? above * f->block : m->n_local_rows;
     panel->n_rows = m->n_local_rows - panel->row;
     panel->has_top = index % m->rows.n_processes == m->grid->row;
-    int64_t head = ALIGNED((panel->width + 1) * (int64_t)sizeof *panel->pivots);
     char *message = norma_ring_buffer_local(panel->ring, (int)(index % m->columns.n_processes));
     panel->pivots = (int *)(void *)message;
-    panel->data = message + head;
-    panel->n_bytes = head + panel->width * panel->n_rows * (int64_t)item;
+    panel->data = message + panel_head(panel->width);
+    panel->n_bytes = norma_factor_panel_bytes_local(panel->width, panel->n_rows, item);
 }
 
 /* An MPI_Op: the larger pivot, of equal ones the upper; a total order, so that all ranks find the
@@ -184,7 +197,7 @@ static norma_status allocate_moves(norma_factor_work *w)
 {
     const norma_factor *f = w->factor;
     int n_processes = f->matrix->rows.n_processes;
-    w->capacity = exchange_capacity(f->n, f->block);
+    w->capacity = norma_factor_capacity_local(f->n, f->block);
     NORMA_TRY(NORMA_ALLOC(w->source, f->n));
     for (int64_t i = 0; i < f->n; i++)
         w->source[i] = i;
@@ -207,9 +220,8 @@ static norma_status allocate_work(norma_factor_work *w)
     const norma_factor *f = w->factor;
     size_t item = item_size(f);
     int64_t width = f->block < f->n ? f->block : f->n;
-    int64_t candidate =
-        (int64_t)sizeof(norma_factor_candidate) + ALIGNED(2 * width * (int64_t)item);
-    w->slice = slice_columns(f->block);
+    int64_t candidate = norma_factor_candidate_bytes_local(width, item);
+    w->slice = norma_factor_slice_local(f->block);
     NORMA_TRY(allocate_moves(w));
     NORMA_TRY(allocate_bytes(width * width, item, &w->top));
     NORMA_TRY(allocate_bytes(candidate, 1, (void **)&w->mine));
@@ -229,10 +241,9 @@ static norma_status create_rings(norma_factor_work *w)
     const norma_factor *f = w->factor;
     const norma_grid *grid = f->matrix->grid;
     int64_t width = f->block < f->n ? f->block : f->n;
-    norma_ring_options options = {.max_bytes =
-                                      ALIGNED((width + 1) * (int64_t)sizeof(int)) +
-                                      width * f->matrix->n_local_rows * (int64_t)item_size(f),
-                                  .n_alike = NORMA_FACTOR_PANELS * grid->shape.n_rows};
+    norma_ring_options options = {
+        .max_bytes = norma_factor_panel_bytes_local(width, f->matrix->n_local_rows, item_size(f)),
+        .n_alike = NORMA_FACTOR_PANELS * grid->shape.n_rows};
     norma_status status = NORMA_OK;
     for (int p = 0; p < NORMA_FACTOR_PANELS && status == NORMA_OK; p++) {
         options.which = p;

@@ -65,6 +65,14 @@ typedef struct norma_factor_work {
     int64_t first_bad;                   /* column, or -1 */
 } norma_factor_work;
 
+/* Sizes of messages. Columns updated between two looks at the ring; numbers that a message of rows
+ * may have; bytes of a panel of n_rows local rows, its pivots included; bytes of a candidate, where
+ * the widest panel has `widest` columns. item: bytes of an entry. Local, pure. */
+int64_t norma_factor_slice_local(int64_t block);
+int64_t norma_factor_capacity_local(int64_t n, int64_t block);
+int64_t norma_factor_panel_bytes_local(int64_t width, int64_t n_rows, size_t item);
+int64_t norma_factor_candidate_bytes_local(int64_t widest, size_t item);
+
 /* Lists the rows that pivots first .. last - 1 move, for exchanges until the next call. Local. */
 void norma_factor_list_moves(norma_factor_work *work, int64_t first, int64_t last);
 

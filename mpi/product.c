@@ -16,7 +16,7 @@
 #define CHUNK 64
 
 /* Behind the n sums over features of an all-reduce: the sum of x and that of its squares. */
-enum { SUM, SQUARES, N_EXTRA };
+enum { SUM, SQUARES };
 
 /* What the weights of this rank are, found in one look at each of them. */
 typedef struct survey {
@@ -34,9 +34,9 @@ struct norma_product {
     norma_khatri_rao *kr;     /* double precision */
     norma_khatri_rao *single; /* NULL: none */
     norma_khatri_rao *used;   /* one of them */
-    double *full;             /* [n + N_EXTRA]: what goes into KR', and what comes out of KR */
-    int *counts;              /* [ranks]: shares, for gathering */
-    int *positions;           /* [ranks] */
+    double *full;   /* [n + NORMA_PRODUCT_EXTRA]: what goes into KR', and what comes out of KR */
+    int *counts;    /* [ranks]: shares, for gathering */
+    int *positions; /* [ranks] */
     survey found;
 };
 
@@ -202,11 +202,12 @@ static norma_status prepare_local(norma_product *product, const norma_product_mo
     int ignored = 0;
     MPI_Comm_size(product->comm, &size);
     MPI_Comm_rank(product->comm, &rank);
-    NORMA_TRY(norma_index_to_int(product->rule->n + N_EXTRA, "equations of a layer", &ignored));
+    NORMA_TRY(norma_index_to_int(product->rule->n + NORMA_PRODUCT_EXTRA, "equations of a layer",
+                                 &ignored));
     NORMA_TRY(norma_index_to_int(product->n_features, "features of a layer", &ignored));
     NORMA_TRY(NORMA_ALLOC(product->counts, size));
     NORMA_TRY(NORMA_ALLOC(product->positions, size));
-    NORMA_TRY(NORMA_ALLOC(product->full, product->rule->n + N_EXTRA));
+    NORMA_TRY(NORMA_ALLOC(product->full, product->rule->n + NORMA_PRODUCT_EXTRA));
     for (int r = 0; r < size; r++) {
         int64_t first = 0;
         product->counts[r] = (int)norma_index_share(product->n_features, size, r, &first);
@@ -276,7 +277,7 @@ double norma_product_bytes_local(const norma_khatri_rao_shape *shape, int64_t n_
     of_kr.single = true;
     if (mode && mode->single)
         bytes += norma_khatri_rao_bytes(shape, share, &of_kr);
-    return bytes + 8 * (n + N_EXTRA + (double)n_ranks);
+    return bytes + 8 * (n + NORMA_PRODUCT_EXTRA + (double)n_ranks);
 }
 
 bool norma_product_set_single_local(norma_product *product, bool single)
@@ -351,8 +352,8 @@ static void collect_rows(norma_product *product, norma_product_form form, const 
         extra[SUM] += x[t];
         extra[SQUARES] += x[t] * x[t];
     }
-    MPI_Allreduce(MPI_IN_PLACE, product->full, (int)(rule->n + N_EXTRA), MPI_DOUBLE, MPI_SUM,
-                  product->comm);
+    MPI_Allreduce(MPI_IN_PLACE, product->full, (int)(rule->n + NORMA_PRODUCT_EXTRA), MPI_DOUBLE,
+                  MPI_SUM, product->comm);
     if (form == NORMA_PRODUCT_FULL)
         memcpy(y, product->full, (size_t)rule->n * sizeof *y);
     else

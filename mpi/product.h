@@ -34,6 +34,9 @@ typedef struct norma_product_mode {
     bool regenerated; /* not stored: each product draws them again, with the same bits */
 } norma_product_mode;
 
+/* Numbers that travel with the n rows of KR in every sum over ranks. */
+#define NORMA_PRODUCT_EXTRA 2
+
 typedef struct norma_product norma_product;
 
 /* The operator of the leading n_features features of w1 [.][c0 |K1|] and w2 [.][c2 |K2|]; settles

@@ -37,7 +37,7 @@ struct norma_ring {
     MPI_Request *read;    /* [node_size]: word from the readers, at the holder */
 };
 
-static int64_t part_bytes(int64_t max_bytes)
+int64_t norma_ring_part_local(int64_t max_bytes)
 {
     int64_t part = norma_index_ceil_divide(max_bytes, MOST_PARTS);
     return part > SHORTEST_PART ? part : SHORTEST_PART;
@@ -102,7 +102,7 @@ norma_status norma_ring_create(MPI_Comm comm, const norma_ring_options *options,
     ring->comm = comm;
     ring->node = MPI_COMM_NULL;
     ring->window = MPI_WIN_NULL;
-    ring->part = part_bytes(max_bytes);
+    ring->part = norma_ring_part_local(max_bytes);
     ring->first_tag = options->which * TAGS;
     MPI_Comm_rank(comm, &ring->rank);
     MPI_Comm_size(comm, &ring->size);

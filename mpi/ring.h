@@ -30,6 +30,9 @@ typedef struct norma_ring_options {
 NORMA_MUST_USE norma_status norma_ring_create(MPI_Comm comm, const norma_ring_options *options,
                                               norma_ring **out);
 
+/* Bytes of the parts that messages of at most max_bytes travel in. Local. */
+int64_t norma_ring_part_local(int64_t max_bytes);
+
 /* Where this rank finds the message of `root`, aligned for doubles; the root writes it before
  * norma_ring_start, nobody afterwards. Valid between norma_ring_receive and norma_ring_finish. */
 char *norma_ring_buffer_local(norma_ring *ring, int root);
