@@ -176,6 +176,7 @@ static norma_status plan_or_run(norma_reconstruct_run *run, bool plan)
     norma_rates rates = {0};
     if (plan)
         NORMA_TRY(norma_rates_measure(runtime, &rates));
+    norma_rates_place_local(&rates, run->machine.n_ranks, run->machine.ranks_per_node);
     norma_status status = norma_reconstruct_plan(run->config, &run->inputs, &run->machine,
                                                  runtime->n_threads, plan ? &rates : NULL);
     NORMA_TRY(norma_agree(runtime->world, status));

@@ -2,6 +2,7 @@
 
 #include "mpi/dense.h"
 #include "mpi/layer_choice.h"
+#include "mpi/traffic.h"
 
 #include <math.h>
 
@@ -56,19 +57,50 @@ static double n_spectra(const estimate *e)
     return e->closed ? 2 : 1;
 }
 
+/* Seconds of messages in a factorization that takes `compute` by itself, and in a solve. */
+static void expect_messages(const estimate *e, double compute, double *factor, double *solve)
+{
+    norma_traffic t = {0};
+    norma_traffic_layout layout = {.n = e->choice.n_system,
+                                   .block = e->choice.block_size,
+                                   .grid = e->choice.grid,
+                                   .per_node = e->rates->per_node,
+                                   .single = e->choice.solver == NORMA_SOLVER_MIXED,
+                                   .network = e->rates->network};
+    norma_traffic_factor_local(&layout, &t);
+    *factor = fmax(0, t.seconds[NORMA_TRAFFIC_SEND] - compute);
+    for (int k = NORMA_TRAFFIC_SEND + 1; k < NORMA_N_TRAFFIC; k++)
+        *factor += t.seconds[k];
+    t = (norma_traffic){0};
+    norma_traffic_solve_local(&layout, &t);
+    *solve = t.seconds[NORMA_TRAFFIC_BCAST] + t.seconds[NORMA_TRAFFIC_REDUCE];
+}
+
+static double pass_messages(const norma_layer_problem *problem, const estimate *e)
+{
+    norma_traffic t = {0};
+    norma_traffic_pass_local(norma_khatri_rao_n_rows(&problem->shape), (int)e->n_ranks,
+                             e->rates->network, &t);
+    return t.seconds[NORMA_TRAFFIC_ALLREDUCE];
+}
+
 static void expect_direct(const estimate *e, norma_expected *out)
 {
+    double messages = 0;
+    double of_solve = 0;
     bool mixed = e->choice.solver == NORMA_SOLVER_MIXED;
     double rate = mixed ? e->rates->sgemm : e->rates->dgemm;
     double reached = factor_part * e->n / (e->n + factor_half * sqrt(e->n_active));
     double solves = mixed ? solves_mixed : 1;
     double steps = 1 + (double)e->choice.iterations;
+    double compute = 2 * pow(e->n, 3) / 3 / (rate * reached * e->n_active);
+    expect_messages(e, compute, &messages, &of_solve);
+    double solve = e->solve + of_solve;
     out->assembly = e->n * e->n * entry_flops / (e->rates->dgemm * e->n_active);
-    out->solution = 2 * pow(e->n, 3) / 3 / (rate * reached * e->n_active);
-    out->solution += steps * (e->solve + e->product);
-    out->condition = n_spectra(e) *
-                     (largest_singular_value(e) +
-                      2 * steps_smallest * (solves * e->solve + (mixed ? solves * e->product : 0)));
+    out->solution = compute + messages + steps * (solve + e->product);
+    out->condition =
+        n_spectra(e) * (largest_singular_value(e) +
+                        2 * steps_smallest * (solves * solve + (mixed ? solves * e->product : 0)));
 }
 
 static void expect_qr(const estimate *e, norma_expected *out)
@@ -102,7 +134,7 @@ static void expect_krylov(const norma_layer_problem *problem, const estimate *e,
     double numbers = width + (double)norma_khatri_rao_width_second(&problem->shape);
     double iteration = 2 * norma_khatri_rao_flops(&problem->shape, e->choice.n_used) /
                        (e->rates->sgemm * iteration_part * filled * e->n_ranks);
-    iteration += (8 * e->n + 8 * e->c1 / e->n_ranks) / e->rates->dgemv;
+    iteration += pass_messages(problem, e) + (8 * e->n + 8 * e->c1 / e->n_ranks) / e->rates->dgemv;
     if (e->choice.mode.regenerated)
         iteration += normal_flops * numbers * e->c1 / (e->rates->dgemm * e->n_ranks);
     /* The right-hand side of a closed system has the last word of single precision, and its
@@ -126,6 +158,7 @@ norma_status norma_expect_solve_local(const norma_layer_problem *problem,
     e.closed = e.choice.n_rows < e.choice.n_system;
     e.product = norma_khatri_rao_flops(&problem->shape, e.choice.n_used) /
                 (rates->dgemm * product_part * n_ranks);
+    e.product += pass_messages(problem, &e);
     e.solve = e.n * e.n / (rates->dgemv * solve_part * e.n_active);
     *out = (norma_expected){0, 0, 0, 0};
     switch (e.choice.solver) {

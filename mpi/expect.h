@@ -3,7 +3,9 @@
 /*
  * How long a solve will take: the operations of its stages over the rates of this machine, times
  * the part of those rates that each stage reaches (a table in the .c, of what `norma bench`
- * measures as ratios). For source weights of independent entries: iterations of other ones differ.
+ * measures as ratios), and for lu, mixed and krylov the messages of mpi/traffic.h on its network;
+ * panels travel while ranks multiply. For source weights of independent entries: iterations of
+ * other ones differ.
  */
 #include "mpi/layer_solve.h"
 #include "mpi/rates.h"
@@ -16,8 +18,8 @@ typedef struct norma_expected {
     double total;
 } norma_expected;
 
-/* The solve of `problem` on n_ranks ranks, each at `rates`. Local and pure; returns what
- * norma_layer_solve_estimate_local does. */
+/* The solve of `problem` on n_ranks ranks, each at `rates`, placed (norma_rates_place_local). Local
+ * and pure; returns what norma_layer_solve_estimate_local does. */
 NORMA_MUST_USE norma_status norma_expect_solve_local(const norma_layer_problem *problem,
                                                      const norma_solver_options *options,
                                                      int n_ranks, const norma_rates *rates,

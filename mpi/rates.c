@@ -87,3 +87,11 @@ norma_status norma_rates_measure(const norma_runtime *runtime, norma_rates *rate
     MPI_Allreduce(&mine.dgemv, &rates->dgemv, 1, MPI_DOUBLE, MPI_MIN, runtime->world);
     return NORMA_OK;
 }
+
+void norma_rates_place_local(norma_rates *rates, int64_t n_ranks, int64_t per_node)
+{
+    bool one_node = n_ranks <= per_node;
+    rates->per_node = (int)(one_node ? n_ranks : per_node);
+    rates->network.latency = one_node ? 1e-6 : 2e-6;
+    rates->network.bandwidth = one_node ? 4e9 : 25e9 / (double)per_node;
+}
