@@ -13,6 +13,7 @@
 #include "experiments/reconstruct_groups.h"
 #include "experiments/reconstruct_options.h"
 #include "experiments/reconstruct_run.h"
+#include "experiments/reconstruct_solver.h"
 #include "io/config_read.h"
 #include "mpi/agree.h"
 #include "mpi/log.h"
@@ -88,7 +89,7 @@ static norma_status open_output(norma_reconstruct_run *run)
         while (!first.layers[last].wanted)
             last--;
         norma_layer_problem problem = norma_reconstruct_problem(&first, last);
-        norma_solver_options options = {.solver = first.solver, .store = first.store};
+        norma_solver_options options = norma_reconstruct_solver_options(&first, 0);
         status = norma_layer_solve_estimate_local(&problem, &options, group_size, &estimate);
     }
     NORMA_GOTO(status, norma_agree(runtime->world, status));

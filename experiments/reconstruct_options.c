@@ -17,7 +17,8 @@ static const char *const activations[] = {"relu", "leaky-relu", "tanh",     "sig
                                           "silu", "softplus",   "identity", NULL};
 static const char *const bounds[] = {"data", "interval", "interval-deep", NULL};
 static const char *const stores[] = {"auto", "yes", "no", NULL};
-static const char *const solvers[] = {"auto", "lu", "mixed", "krylov", "qr", "svd", NULL};
+static const char *const solvers[] = {"auto", "lu",    "mixed",     "krylov",       "qr",
+                                      "svd",  "lbfgs", "lbfgs-svd", "lbfgs-solved", NULL};
 static const char *const precisions[] = {"double", NORMA_RECONSTRUCT_SINGLE, NULL};
 static const char *const saved[] = {NORMA_RECONSTRUCT_SAVE_GAMMA, NORMA_RECONSTRUCT_SAVE_WEIGHTS,
                                     NORMA_RECONSTRUCT_SAVE_NONE, NULL};
@@ -238,8 +239,40 @@ static const norma_option options[] = {
          "FP32 factors, in half the memory; lu takes over where they fail. krylov: matrix-free, "
          "minimum norm above the minimal width, least squares below. qr: FP64 factors, the same "
          "answers. svd: pseudo-inverse, singular values up to max(equations, features) 2^-52 "
-         "of the largest taken for 0, for matrices of deficient rank. auto chooses and says "
-         "why."},
+         "of the largest taken for 0, for matrices of deficient rank. auto chooses, of the "
+         "first three, and says why. lbfgs: the papers' method, matrix-free L-BFGS from gamma = 0 "
+         "with an exact line search. lbfgs-svd: the same of the system preconditioned with its "
+         "singular value decomposition (RF Fig. 2 c). lbfgs-solved: the same from that system's "
+         "direct solution (RF Fig. 2 d). These three give the answer they stop with, however far "
+         "from exact, and why they stopped."},
+    {.name = "solver-precision",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Solution",
+     .default_text = "double",
+     .choices = precisions,
+     .help = "Arithmetic of lbfgs, lbfgs-svd and lbfgs-solved: double (FP64), or single (FP32: "
+             "weights, products, gamma1, gradients and steps; the decomposition is of FP64). The "
+             "other solvers answer in FP64."},
+    {.name = "lbfgs-history",
+     .type = NORMA_OPTION_INTEGER,
+     .many = NORMA_SWEEP,
+     .group = "Solution",
+     .unit = "steps",
+     .unset_text = "10",
+     .min = NORMA_AT_LEAST(1),
+     .max = NORMA_AT_MOST(1000),
+     .help = "Steps that lbfgs, lbfgs-svd and lbfgs-solved keep."},
+    {.name = "max-iterations",
+     .type = NORMA_OPTION_INTEGER,
+     .many = NORMA_SWEEP,
+     .group = "Solution",
+     .unit = "iterations",
+     .unset_text = "chosen from the shape, for lbfgs at most 20000",
+     .min = NORMA_AT_LEAST(1),
+     .max = NORMA_AT_MOST(1000000000),
+     .help = "Iterations after which krylov fails, and lbfgs, lbfgs-svd and lbfgs-solved give "
+             "what they have."},
     {.name = "store-weights",
      .type = NORMA_OPTION_CHOICE,
      .many = NORMA_SWEEP,
@@ -273,8 +306,8 @@ static const norma_option options[] = {
      .default_text = "double",
      .choices = precisions,
      .help = "Arithmetic in which the source network is run: double (FP64) or single (FP32: "
-             "weights, affine maps, products and sums). The systems are solved, and the target is "
-             "run, in FP64."},
+             "weights, affine maps, products and sums). The target is run in FP64; for the systems "
+             "see --solver-precision."},
     {.name = "save",
      .type = NORMA_OPTION_CHOICE,
      .many = NORMA_LIST,

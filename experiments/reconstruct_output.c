@@ -182,6 +182,21 @@ static norma_status add_solver_variable(norma_reconstruct_output *output)
     return norma_schema_add_variable(output->file, "/", &variable);
 }
 
+static norma_status add_stopping_variable(norma_reconstruct_output *output)
+{
+    static const char *const per_layer[] = {"replica", "layer", NULL};
+    const char *names[NORMA_N_STOPPINGS];
+    for (int i = 0; i < NORMA_N_STOPPINGS; i++)
+        names[i] = norma_stopping_name((norma_stopping)i);
+    norma_variable variable = {.name = "stopping",
+                               .type = NORMA_NAME,
+                               .units = "1",
+                               .long_name = "why L-BFGS stopped (none: another solver)",
+                               .names = {NORMA_N_STOPPINGS, names}};
+    norma_sweep_dimensions_set(output->config, &variable, per_layer);
+    return norma_schema_add_variable(output->file, "/", &variable);
+}
+
 static norma_status add_statistics(norma_reconstruct_output *output)
 {
     static const char *const none[] = {NULL};
@@ -234,6 +249,7 @@ static norma_status add_scalars(norma_reconstruct_output *output)
     NORMA_TRY(add_fields(output, layer_fields, N_LAYER_FIELDS, per_layer));
     NORMA_TRY(add_fields(output, extra_fields, N_EXTRA_FIELDS, per_layer));
     NORMA_TRY(add_solver_variable(output));
+    NORMA_TRY(add_stopping_variable(output));
     norma_variable peak = {.name = "peak_memory",
                            .type = NORMA_FLOAT64,
                            .units = "byte",
@@ -274,7 +290,7 @@ int64_t norma_reconstruct_output_bytes(const norma_config *config,
         if (weights)
             numbers += c1 * (double)(norma_khatri_rao_width_first(&layer->shape) +
                                      norma_khatri_rao_width_second(&layer->shape));
-        numbers += N_LAYER_FIELDS + N_EXTRA_FIELDS + 1;
+        numbers += N_LAYER_FIELDS + N_EXTRA_FIELDS + 2;
     }
     numbers += inputs->dataset ? N_RUN_FIELDS + 2 + 2 * N_RUN_AVERAGED : 1;
     double bytes = 8 * numbers * replicas * cells +
@@ -352,7 +368,9 @@ norma_status norma_reconstruct_output_layer(norma_reconstruct_output *output, in
     for (int i = 0; i < N_EXTRA_FIELDS; i++)
         NORMA_TRY(write_field(output, &extra_fields[i], cell, at, 2, extra));
     int8_t solver = (int8_t)solution->solver;
+    int8_t stopping = (int8_t)solution->stopping;
     norma_sweep_dimensions_index(output->config, cell, at, 2, start);
+    NORMA_TRY(norma_reconstruct_output_put(output, "stopping", NORMA_NAME, start, NULL, &stopping));
     return norma_reconstruct_output_put(
         output, norma_sweep_dimensions_has(output->config, "solver") ? "solver_used" : "solver",
         NORMA_NAME, start, NULL, &solver);

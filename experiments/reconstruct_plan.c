@@ -1,6 +1,7 @@
 #include "experiments/reconstruct_plan.h"
 
 #include "experiments/reconstruct_output.h"
+#include "experiments/reconstruct_solver.h"
 #include "mpi/evaluate_statistics.h"
 #include "mpi/expect.h"
 #include "mpi/log.h"
@@ -132,7 +133,7 @@ static norma_status print_layers(const need *n, const norma_plan_machine *machin
             if (*c == ' ')
                 *c = '_';
         snprintf(grid, sizeof grid, "%dx%d", estimate.grid_rows, estimate.grid_columns);
-        norma_log_result("%6lld %5lld %5lld %9lld %9lld %7s %9s %5d %14s %10.3e %9.3g",
+        norma_log_result("%6lld %5lld %5lld %9lld %9lld %12s %9s %5d %14s %10.3e %9.3g",
                          (long long)i, (long long)layer->shape.n_channels_out,
                          (long long)layer->shape.n_channels_in, (long long)estimate.n_rows,
                          (long long)layer->n_features, norma_solver_name(estimate.solver), grid,
@@ -158,7 +159,7 @@ static norma_status print_cell(const need *n, const norma_plan_machine *machine,
     char time[32];
     double replicas = (double)norma_config_get_integer(n->config, 0, "replicas");
     double cells = (double)norma_config_get_sweep(n->config)->n_cells;
-    norma_log_result("#layer    c2    c0    n_rows        c1  solver      grid  idle "
+    norma_log_result("#layer    c2    c0    n_rows        c1       solver      grid  idle "
                      "bytes_per_rank      flops   seconds");
     NORMA_TRY(print_layers(n, machine, rates, &solve_flops, &seconds, &longest));
     NORMA_TRY(evaluation_cost(n, machine->n_ranks, &evaluation_bytes, &evaluation_flops));
@@ -198,7 +199,8 @@ double norma_reconstruct_memory_per_rank(const norma_plan_machine *machine)
 /* auto takes krylov by itself where a matrix does not fit. */
 static bool needs_matrix(norma_solver solver)
 {
-    return solver != NORMA_SOLVER_KRYLOV && solver != NORMA_SOLVER_AUTO;
+    return solver != NORMA_SOLVER_KRYLOV && solver != NORMA_SOLVER_LBFGS &&
+           solver != NORMA_SOLVER_AUTO;
 }
 
 norma_status norma_reconstruct_plan(const norma_config *config,
@@ -223,9 +225,8 @@ norma_status norma_reconstruct_plan(const norma_config *config,
         need n = {.config = config,
                   .inputs = inputs,
                   .cell = &cell,
-                  .options = {.solver = cell.solver,
-                              .store = cell.store,
-                              .memory_per_rank = norma_reconstruct_memory_per_rank(machine)},
+                  .options = norma_reconstruct_solver_options(
+                      &cell, norma_reconstruct_memory_per_rank(machine)),
                   .n_threads = n_threads,
                   .base = machine->base_memory};
         norma_config_describe_cell(config, i, &where);

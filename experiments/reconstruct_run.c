@@ -1,5 +1,6 @@
 #include "experiments/reconstruct_run.h"
 
+#include "experiments/reconstruct_solver.h"
 #include "experiments/reconstruct_statistics.h"
 #include "mpi/agree.h"
 #include "mpi/log.h"
@@ -7,27 +8,17 @@
 
 #include <string.h>
 
-/* What every solve of a cell is told. */
-static norma_solver_options solver_options(const norma_reconstruct_run *run)
-{
-    return (norma_solver_options){
-        .solver = run->cell.solver,
-        .store = run->cell.store,
-        .memory_per_rank = norma_reconstruct_memory_per_rank(&run->machine),
-        .seed = run->cell.seed,
-    };
-}
-
 void norma_reconstruct_print_heading(void)
 {
-    norma_log_result("#cell replica layer    c2    c0      n_rows        c1  solver iterations "
-                     "     rmse rmse/floor  max_error condition max_gamma  seconds   GFLOP/s");
+    norma_log_result(
+        "#cell replica layer    c2    c0      n_rows        c1       solver iterations "
+        "     rmse rmse/floor  max_error condition max_gamma  seconds   GFLOP/s");
 }
 
 void norma_reconstruct_print_row(int64_t cell, int64_t replica, int64_t layer,
                                  const norma_reconstruct_row *r)
 {
-    norma_log_result("%5lld %7lld %5lld %5.0f %5.0f %11.0f %9.0f %7s %10.0f %9.2e %10.3f %10.2e "
+    norma_log_result("%5lld %7lld %5lld %5.0f %5.0f %11.0f %9.0f %12s %10.0f %9.2e %10.3f %10.2e "
                      "%9.2e %9.2e %8.2f %9.2f",
                      (long long)cell, (long long)replica, (long long)layer, r->c2, r->c0, r->n_rows,
                      r->n_features, norma_solver_name((norma_solver)r->solver), r->iterations,
@@ -88,7 +79,8 @@ norma_status norma_reconstruct_run_layer(norma_reconstruct_run *run, MPI_Comm co
 {
     norma_reconstruct_layer *layer = &run->cell.layers[number];
     norma_layer_solution solution;
-    norma_solver_options options = solver_options(run);
+    norma_solver_options options = norma_reconstruct_solver_options(
+        &run->cell, norma_reconstruct_memory_per_rank(&run->machine));
     norma_status status = NORMA_OK;
     memset(&solution, 0, sizeof solution);
 

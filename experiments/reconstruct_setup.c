@@ -2,6 +2,7 @@
 
 #include "experiments/reconstruct_options.h"
 #include "experiments/reconstruct_skip.h"
+#include "experiments/reconstruct_solver.h"
 #include "experiments/reconstruct_statistics.h"
 #include "experiments/sweep_dimensions.h"
 #include "mpi/agree.h"
@@ -48,6 +49,7 @@ norma_status norma_reconstruct_check_options(const norma_config *config)
         return NORMA_FAIL(norma_config_blame(config, "samples"), "%s: needs --dataset",
                           norma_config_where(config, "samples"));
     NORMA_TRY(norma_reconstruct_skip_check_options(config));
+    NORMA_TRY(norma_reconstruct_solver_check_options(config));
     NORMA_TRY(norma_reconstruct_statistics_check_options(config));
     if (!norma_config_has(config, "bound"))
         return NORMA_OK;
@@ -346,8 +348,7 @@ norma_status norma_reconstruct_cell_init(const norma_config *config,
                                                &cell->distribution));
     NORMA_TRY(
         norma_width_from_name(norma_config_get_text(config, number, "width-rule"), &cell->width));
-    NORMA_TRY(
-        norma_solver_from_name(norma_config_get_text(config, number, "solver"), &cell->solver));
+    NORMA_TRY(norma_reconstruct_solver_init(config, cell));
     NORMA_TRY(norma_reconstruct_skip_init(config, inputs, cell));
     NORMA_TRY(set_store(config, number, cell));
     cell->bound = inputs->dataset ? NORMA_BOUND_DATA : NORMA_BOUND_INTERVAL_DEEP;

@@ -59,7 +59,10 @@ typedef struct norma_reconstruct_cell {
     norma_residual residual;
     norma_skip_spec skip; /* without layer, replica and values */
     norma_solver solver;
-    norma_store store; /* of the weights */
+    norma_store store;      /* of the weights */
+    bool solves_single;     /* --solver-precision single */
+    int64_t lbfgs_history;  /* 0: the solver's own */
+    int64_t max_iterations; /* 0: the solver's own */
     norma_bound bound;
     norma_statistics statistics;
     double bn_eps;

@@ -122,21 +122,12 @@ typedef struct refinement {
 /* Residual and gradient of x. */
 static norma_dense_answer measure(refinement *r, const double *x)
 {
-    norma_product *product = r->system->product;
-    int64_t n = r->system->rule->n_system;
     int64_t first = 0;
-    int64_t n_share = norma_product_share_local(product, &first);
     norma_dense_answer answer = {0};
-    norma_product_apply(product, NORMA_PRODUCT_SYSTEM, x + first, r->residual);
-    for (int64_t e = 0; e < n; e++)
-        r->residual[e] = r->system->rhs[e] - r->residual[e];
-    answer.residual = norma_replicated_norm_local(r->residual, n);
-    if (r->exact)
-        return answer;
-    norma_product_apply_transpose_local(product, NORMA_PRODUCT_SYSTEM, r->residual, r->gradient);
-    answer.gradient = norma_replicated_dot_local(r->gradient, r->gradient, n_share);
-    MPI_Allreduce(MPI_IN_PLACE, &answer.gradient, 1, MPI_DOUBLE, MPI_SUM, r->system->comm);
-    answer.gradient = sqrt(answer.gradient);
+    norma_product_share_local(r->system->product, &first);
+    answer.residual = norma_system_residual(r->system, x + first, r->residual);
+    if (!r->exact)
+        answer.gradient = norma_system_gradient(r->system, r->residual, r->gradient);
     return answer;
 }
 

@@ -3,6 +3,7 @@
 #include "mpi/assemble.h"
 #include "mpi/dense.h"
 #include "mpi/dmat.h"
+#include "mpi/lbfgs.h"
 #include "mpi/lu.h"
 #include "mpi/product.h"
 #include "mpi/refine.h"
@@ -25,7 +26,16 @@
  * than faster factors save. */
 #define MIXED_FROM 12000
 
-static const char *const names[NORMA_N_SOLVERS] = {"auto", "lu", "mixed", "krylov", "qr", "svd"};
+/* L-BFGS may need any number of iterations, and comes to an end. */
+#define LBFGS_MOST_ITERATIONS 20000
+#define LBFGS_HISTORY 10
+/* Of a preconditioned system; the first one finds the solution but for rounding. */
+#define LBFGS_PRECONDITIONED_ITERATIONS 5
+
+static const char *const names[NORMA_N_SOLVERS] = {
+    "auto", "lu", "mixed", "krylov", "qr", "svd", "lbfgs", "lbfgs-svd", "lbfgs-solved"};
+static const char *const stoppings[NORMA_N_STOPPINGS] = {"none", "tolerance", "no-progress",
+                                                         "limit"};
 
 norma_status norma_solver_from_name(const char *name, norma_solver *out)
 {
@@ -36,14 +46,27 @@ norma_status norma_solver_from_name(const char *name, norma_solver *out)
         }
     }
     const char *nearest = norma_text_nearest(name, names, NORMA_N_SOLVERS);
-    return NORMA_FAIL(
-        NORMA_CONFIG, "solver '%s' is not known: auto, lu, mixed, krylov, qr or svd%s%s%s", name,
-        nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "");
+    return NORMA_FAIL(NORMA_CONFIG,
+                      "solver '%s' is not known: auto, lu, mixed, krylov, qr, svd, lbfgs, "
+                      "lbfgs-svd or lbfgs-solved%s%s%s",
+                      name, nearest ? " (did you mean " : "", nearest ? nearest : "",
+                      nearest ? "?)" : "");
 }
 
 const char *norma_solver_name(norma_solver solver)
 {
     return names[solver];
+}
+
+bool norma_solver_is_lbfgs(norma_solver solver)
+{
+    return solver == NORMA_SOLVER_LBFGS || solver == NORMA_SOLVER_LBFGS_SVD ||
+           solver == NORMA_SOLVER_LBFGS_SOLVED;
+}
+
+const char *norma_stopping_name(norma_stopping stopping)
+{
+    return stoppings[stopping];
 }
 
 /* Iterations to the floor for weights of independent entries: a fit to c = 16 to 48, 3 x 3 (excess
@@ -71,7 +94,21 @@ static void expect_krylov(const norma_layer_problem *problem, int n_ranks, norma
     c->flops = 2 * norma_khatri_rao_flops(&problem->shape, c->n_used) * (double)c->iterations;
     /* Vectors of the conjugate gradients, the passes and their process, and of another one that
      * measures M. */
-    c->bytes += 8 * (10 * share + 10 * (double)c->n_system + 5 * (double)c->max_iterations);
+    c->bytes += 8 * (10 * share + 10 * (double)c->n_system + 3 * (double)c->max_iterations +
+                     2 * (double)c->measure_steps);
+}
+
+/* Gamma, L-BFGS and the process that measures M. */
+static void expect_lbfgs(const norma_layer_problem *problem, int n_ranks, norma_layer_choice *c)
+{
+    double share = ceil((double)c->n_used / n_ranks);
+    c->grid = (norma_grid_shape){1, n_ranks};
+    c->iterations = expected_iterations(c->n_used, c->n_system);
+    if (c->iterations > c->max_iterations)
+        c->iterations = c->max_iterations;
+    c->flops = 2 * norma_khatri_rao_flops(&problem->shape, c->n_used) * (double)c->iterations;
+    c->bytes += norma_lbfgs_bytes_local(c->n_system, (int64_t)share, c->history) +
+                8 * (2 * share + 4 * (double)c->n_system + 2 * (double)c->measure_steps);
 }
 
 static bool is_direct(norma_solver solver)
@@ -94,12 +131,18 @@ static void expect_lu(const norma_layer_problem *problem, const norma_solver_opt
                 8 * 7 * n + (mixed ? norma_refine_bytes_local(c->n_system) : 0);
 }
 
+static bool uses_svd(norma_solver solver)
+{
+    return solver == NORMA_SOLVER_SVD || solver == NORMA_SOLVER_LBFGS_SVD ||
+           solver == NORMA_SOLVER_LBFGS_SOLVED;
+}
+
 static norma_dense_size dense_size(norma_solver solver, const norma_layer_choice *c)
 {
     return (norma_dense_size){.n_rows = c->n_system,
                               .n_columns = c->n_used,
                               .block = c->block_size,
-                              .vectors = solver == NORMA_SOLVER_SVD};
+                              .vectors = uses_svd(solver)};
 }
 
 static void expect_dense(const norma_layer_problem *problem, int n_ranks, norma_layer_choice *c)
@@ -110,11 +153,16 @@ static void expect_dense(const norma_layer_problem *problem, int n_ranks, norma_
     c->flops = norma_dense_flops_local(c->n_system, c->n_used, size.vectors);
     c->bytes += norma_dense_bytes_local(&size, c->grid) +
                 norma_assemble_bytes_local(&problem->shape, omp_get_max_threads());
+    if (!norma_solver_is_lbfgs(c->solver))
+        return;
+    double share = ceil((double)c->n_used / n_ranks);
+    c->iterations = LBFGS_PRECONDITIONED_ITERATIONS;
+    c->bytes += norma_lbfgs_bytes_local(c->n_system, (int64_t)share, c->history);
 }
 
 static norma_status check_limits(norma_solver solver, int n_ranks, const norma_layer_choice *c)
 {
-    if (solver == NORMA_SOLVER_KRYLOV)
+    if (solver == NORMA_SOLVER_KRYLOV || solver == NORMA_SOLVER_LBFGS)
         return NORMA_OK;
     if (is_direct(solver))
         return norma_dmat_check_local(c->n_system, c->block_size, c->grid);
@@ -131,16 +179,22 @@ static norma_status expect_kept(const norma_layer_problem *problem,
     double n = (double)norma_khatri_rao_n_rows(&problem->shape);
     bool leading = is_direct(solver) && problem->n_features > c->n_system;
     c->solver = solver;
-    c->mode.single = solver == NORMA_SOLVER_KRYLOV;
+    c->mode.single = solver == NORMA_SOLVER_KRYLOV || options->single;
     c->n_used = leading ? c->n_system : problem->n_features;
-    c->max_iterations = options->max_iterations > 0 ? options->max_iterations
-                                                    : default_limit(c->n_used, c->n_system);
+    c->measure_steps = default_limit(c->n_used, c->n_system);
+    c->max_iterations = c->measure_steps;
+    if (norma_solver_is_lbfgs(solver) && c->max_iterations > LBFGS_MOST_ITERATIONS)
+        c->max_iterations = LBFGS_MOST_ITERATIONS;
+    if (options->max_iterations > 0)
+        c->max_iterations = options->max_iterations;
     /* Rule, operator, gamma1, right-hand side, and what Lanczos and the judgement work with. */
     c->bytes = norma_width_rule_bytes(problem->width, &problem->shape) +
                norma_product_bytes_local(&problem->shape, c->n_used, n_ranks, &c->mode) +
                8 * ((double)problem->n_features + (double)c->n_used + 10 * n);
     if (solver == NORMA_SOLVER_KRYLOV)
         expect_krylov(problem, n_ranks, c);
+    else if (solver == NORMA_SOLVER_LBFGS)
+        expect_lbfgs(problem, n_ranks, c);
     else if (is_direct(solver))
         expect_lu(problem, options, n_ranks, c);
     else
@@ -195,11 +249,26 @@ static norma_status choose(const norma_layer_problem *problem, const norma_solve
     return expect(problem, options, n_ranks, NORMA_SOLVER_KRYLOV, c);
 }
 
+static norma_status check_lbfgs_options(const norma_solver_options *options)
+{
+    if (options->history < 0 || options->history > NORMA_LBFGS_MOST_HISTORY)
+        return NORMA_FAIL(NORMA_CONFIG, "L-BFGS keeps 1 to %d steps, not %lld",
+                          NORMA_LBFGS_MOST_HISTORY, (long long)options->history);
+    if (norma_solver_is_lbfgs(options->solver) || (!options->single && options->history == 0))
+        return NORMA_OK;
+    return NORMA_FAIL(NORMA_CONFIG,
+                      "%s has no single precision and no history of its own: only "
+                      "lbfgs, lbfgs-svd and lbfgs-solved do",
+                      norma_solver_name(options->solver));
+}
+
 norma_status norma_layer_choice_make_local(const norma_layer_problem *problem,
                                            const norma_solver_options *options, int n_ranks,
                                            norma_layer_choice *out)
 {
-    norma_layer_choice c = {.block_size = options->block_size};
+    norma_layer_choice c = {.block_size = options->block_size,
+                            .history = options->history > 0 ? options->history : LBFGS_HISTORY};
+    NORMA_TRY(check_lbfgs_options(options));
     NORMA_TRY(norma_khatri_rao_check(&problem->shape));
     if (problem->n_features < 1 || options->block_size < 0 || options->max_iterations < 0)
         return NORMA_FAIL(NORMA_CONFIG,

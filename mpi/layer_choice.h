@@ -17,7 +17,9 @@ typedef struct norma_layer_choice {
     int64_t n_used;      /* features that take part */
     int64_t block_size;
     int64_t max_iterations;
-    int64_t iterations; /* expected */
+    int64_t measure_steps; /* of what measures singular values without a matrix, at most */
+    int64_t history;       /* of L-BFGS */
+    int64_t iterations;    /* expected */
     norma_grid_shape grid;
     norma_product_mode mode; /* of the weights */
     double bytes;            /* allocated by the solve on the rank that holds most */

@@ -13,9 +13,14 @@
 #include <string.h>
 
 static norma_system_solver *const solvers[NORMA_N_SOLVERS] = {
-    [NORMA_SOLVER_LU] = norma_solve_lu,         [NORMA_SOLVER_MIXED] = norma_solve_mixed,
-    [NORMA_SOLVER_KRYLOV] = norma_solve_krylov, [NORMA_SOLVER_QR] = norma_solve_qr,
+    [NORMA_SOLVER_LU] = norma_solve_lu,
+    [NORMA_SOLVER_MIXED] = norma_solve_mixed,
+    [NORMA_SOLVER_KRYLOV] = norma_solve_krylov,
+    [NORMA_SOLVER_QR] = norma_solve_qr,
     [NORMA_SOLVER_SVD] = norma_solve_svd,
+    [NORMA_SOLVER_LBFGS] = norma_solve_lbfgs,
+    [NORMA_SOLVER_LBFGS_SVD] = norma_solve_lbfgs_svd,
+    [NORMA_SOLVER_LBFGS_SOLVED] = norma_solve_lbfgs_solved,
 };
 
 /* An answer this many times above the floor is no answer. */
@@ -110,6 +115,9 @@ static void fill_system(work *w, const norma_solver_options *options)
                                .problem = &w->selection.problem,
                                .block_size = w->choice.block_size,
                                .max_iterations = w->choice.max_iterations,
+                               .measure_steps = w->choice.measure_steps,
+                               .history = w->choice.history,
+                               .single = options->single,
                                .memory_per_rank = options->memory_per_rank,
                                .seed = options->seed,
                                .rule = w->rule,
@@ -213,6 +221,21 @@ static norma_status judge_least_squares(const norma_width_rule *rule, const norm
                       norma_solver_name(s->solver), moved / rule->size);
 }
 
+/* The answer of L-BFGS is what it is, and is said to be. */
+static void state(const norma_width_rule *rule, const norma_layer_solution *s)
+{
+    const char *name = norma_solver_name(s->solver);
+    const char *reason = norma_stopping_name(s->stopping);
+    if (s->least_squares || s->rmse <= s->floor)
+        norma_log_detail("%s stopped after %lld iterations: %s", name, (long long)s->iterations,
+                         reason);
+    else
+        norma_log_warning("%s stopped after %lld iterations (%s) with an rmse of %.3g, %.3g times "
+                          "the floor of double precision",
+                          name, (long long)s->iterations, reason, s->rmse * rule->scale,
+                          s->rmse / s->floor);
+}
+
 /* From gamma1 of the system to gamma2, errors, floor; the verdict. Still of the scaled target. */
 static norma_status judge(work *w, norma_layer_solution *s)
 {
@@ -229,8 +252,12 @@ static norma_status judge(work *w, norma_layer_solution *s)
     double reach = norm * norma_replicated_norm_local(s->gamma1, w->choice.n_used);
     s->floor = 10 * NORMA_ROUNDOFF * (reach + norma_width_rule_skip_norm(rule, s->gamma2)) / root_n;
     measure_single(w, s, &s->rmse_single);
+    if (norma_solver_is_lbfgs(s->solver))
+        state(rule, s);
     if (s->least_squares)
         return judge_least_squares(rule, s);
+    if (norma_solver_is_lbfgs(s->solver) && isfinite(s->rmse))
+        return NORMA_OK;
     if (!(s->relative_residual <= LARGEST_RESIDUAL)) /* a huge gamma has a floor as high */
         return NORMA_FAIL(NORMA_NUMERIC,
                           "%s: gamma is nothing but rounding (relative residual %.3g, largest "

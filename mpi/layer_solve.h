@@ -14,7 +14,8 @@
  *     rmse <= 10 u (||diag(gamma2) KR||_2 ||gamma1|| + ||Ws||) / sqrt(n),          u = 2^-53,
  *
  * (Ws with its rows multiplied by gamma2 where that multiplies the skip), and one that misses it by
- * more than 100 is NORMA_NUMERIC. Fewer features than the rule's minimum are a least-squares
+ * more than 100 is NORMA_NUMERIC, but for those of L-BFGS, which are stated as they are, with a
+ * warning. Fewer features than the rule's minimum are a least-squares
  * problem, whose answer must be stationary instead.
  */
 #include "src/base/status.h"
@@ -33,6 +34,9 @@ typedef enum norma_solver {
     NORMA_SOLVER_KRYLOV, /* matrix-free: minimum norm above the minimum, else least squares */
     NORMA_SOLVER_QR,     /* FP64 factors: minimum norm above the minimum, else least squares */
     NORMA_SOLVER_SVD,    /* pseudo-inverse, whatever the rank */
+    NORMA_SOLVER_LBFGS,  /* matrix-free L-BFGS from 0, as the papers do: no exact answer is owed */
+    NORMA_SOLVER_LBFGS_SVD,    /* the same, preconditioned with the SVD */
+    NORMA_SOLVER_LBFGS_SOLVED, /* the same from the direct solution */
     NORMA_N_SOLVERS
 } norma_solver;
 
@@ -41,6 +45,22 @@ NORMA_MUST_USE norma_status norma_solver_from_name(const char *name, norma_solve
 
 /* The name of a solver; a constant string. */
 const char *norma_solver_name(norma_solver solver);
+
+/* Whether it is one of the L-BFGS, whose answer is stated, with its distance from the floor, and
+ * not promised. */
+bool norma_solver_is_lbfgs(norma_solver solver);
+
+/* Why an iteration ended. */
+typedef enum norma_stopping {
+    NORMA_STOPPING_NONE,        /* a solver that stops for one reason only */
+    NORMA_STOPPING_TOLERANCE,   /* residual or gradient are nothing but rounding */
+    NORMA_STOPPING_NO_PROGRESS, /* steps changed nothing, or hardly anything */
+    NORMA_STOPPING_LIMIT,       /* the number of iterations was used up */
+    NORMA_N_STOPPINGS
+} norma_stopping;
+
+/* "none", "tolerance", "no-progress", "limit"; a constant string. */
+const char *norma_stopping_name(norma_stopping stopping);
 
 typedef struct norma_layer_problem {
     norma_khatri_rao_shape shape; /* kernels, c2, c0 */
@@ -67,7 +87,9 @@ typedef struct norma_solver_options {
     norma_solver solver;
     norma_store store;      /* AUTO and YES only where a feature's weights take long to draw */
     int64_t block_size;     /* of the block-cyclic layout; 0: 64, or 192 (large lu, mixed) */
-    int64_t max_iterations; /* of krylov; 0: chosen from the shape */
+    int64_t max_iterations; /* of krylov and lbfgs; 0: chosen from the shape */
+    int64_t history;        /* steps that lbfgs keeps; 0: 10 */
+    bool single;            /* lbfgs computes in single precision */
     double memory_per_rank; /* bytes that `auto` may use on a rank; 0: no bound */
     uint64_t seed;          /* of the start vectors that measure singular values */
 } norma_solver_options;
@@ -86,6 +108,7 @@ typedef struct norma_layer_solution {
     bool least_squares;             /* c1 below the minimum, or a deficient rank (svd): the residual
                                      * is not zero */
     norma_solver solver;            /* that was used: never AUTO */
+    norma_stopping stopping;        /* of lbfgs */
     double rmse;                    /* of diag(gamma2) KR gamma1 (+ Ws) against Wt, n entries */
     double max_error;               /* largest entry of the same difference */
     double relative_gradient;       /* ||S'r|| / (||S|| ||r||), S the system (least squares) */

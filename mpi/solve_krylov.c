@@ -2,7 +2,6 @@
 #include "mpi/bidiagonal.h"
 #include "mpi/condition.h"
 #include "mpi/conjugate.h"
-#include "mpi/log.h"
 #include "mpi/progress.h"
 #include "mpi/replicated.h"
 #include "mpi/system.h"
@@ -48,15 +47,8 @@ static double sum_of_squares(const work *w, const double *x)
 /* Residual, its norm, and the gradient, of x. Overwrites step. */
 static void measure(work *w, const double *x)
 {
-    norma_product_apply(w->product, NORMA_PRODUCT_SYSTEM, x, w->residual);
-    for (int64_t r = 0; r < w->n; r++)
-        w->residual[r] = w->system->rhs[r] - w->residual[r];
-    w->trial_size = norma_replicated_norm_local(w->residual, w->n);
-    w->gradient = 0;
-    if (w->wide)
-        return;
-    norma_product_apply_transpose_local(w->product, NORMA_PRODUCT_SYSTEM, w->residual, w->step);
-    w->gradient = sqrt(sum_of_squares(w, w->step));
+    w->trial_size = norma_system_residual(w->system, x, w->residual);
+    w->gradient = w->wide ? 0 : norma_system_gradient(w->system, w->residual, w->step);
 }
 
 /* What rounding x leaves of an exact answer; the floor is twice that. */
@@ -222,43 +214,6 @@ static norma_status judge(const work *w)
                           : "try more features");
 }
 
-/* A spread of singular values that single precision still sees to 1e-4. */
-#define LARGEST_SINGLE_SPREAD 1000
-
-/* Extreme singular values of a form by a process of its own; in double precision where they are too
- * far apart for single precision. */
-static norma_status measure_form(const norma_system *s, norma_product_form form, double *largest,
-                                 double *smallest)
-{
-    norma_log_news("krylov: the condition number takes iterations of its own, about as many as the "
-                   "solution");
-    norma_product_set_single_local(s->product, true);
-    norma_status status = norma_bidiagonal_measure(s->comm, s->product, form, s->max_iterations,
-                                                   s->seed, largest, smallest);
-    norma_product_set_single_local(s->product, false);
-    if (status == NORMA_OK && !(*largest <= LARGEST_SINGLE_SPREAD * *smallest))
-        status = norma_bidiagonal_measure(s->comm, s->product, form, s->max_iterations, s->seed,
-                                          largest, smallest);
-    return status;
-}
-
-/* Both condition numbers, from the iterations where those saw them well. */
-static norma_status measure_condition(work *w, norma_layer_solution *solution)
-{
-    const norma_system *s = w->system;
-    if (!w->settled)
-        NORMA_TRY(measure_form(s, NORMA_PRODUCT_SYSTEM, &w->sigma_max, &w->sigma_min));
-    solution->condition_number_solved = w->sigma_max / w->sigma_min;
-    solution->sigma_max = w->sigma_max;
-    solution->sigma_min = w->sigma_min;
-    if (s->rule->n_rows == 0)
-        solution->sigma_max = solution->sigma_min = NAN;
-    else if (s->rule->n_rows < s->rule->n_system)
-        NORMA_TRY(measure_form(s, NORMA_PRODUCT_ROWS, &solution->sigma_max, &solution->sigma_min));
-    solution->condition_number = solution->sigma_max / solution->sigma_min;
-    return NORMA_OK;
-}
-
 /* Of the floor, ten times what rounding x leaves: the gamma2 of a closed system is found from its
  * solution, and scales errors of it. */
 static norma_status allocate(work *w)
@@ -291,7 +246,9 @@ static norma_status iterate(work *w, norma_layer_solution *solution)
         (double)w->iterations * 2 * norma_product_flops_local(w->product) / solution->seconds / 1e9;
     NORMA_TRY(judge(w));
     start = norma_progress_clock_local();
-    NORMA_TRY(measure_condition(w, solution));
+    if (!w->settled)
+        w->sigma_max = NAN;
+    NORMA_TRY(norma_system_condition(w->system, &w->sigma_max, &w->sigma_min, solution));
     solution->seconds_condition = w->seconds_condition + norma_progress_clock_local() - start;
     if (!w->wide && w->trial_size > 0)
         solution->relative_gradient = w->gradient / (w->sigma_max * w->trial_size);

@@ -25,10 +25,7 @@ static double measure_residual(work *w, const double *x)
 {
     int64_t first = 0;
     norma_product_share_local(w->system->product, &first);
-    norma_product_apply(w->system->product, NORMA_PRODUCT_SYSTEM, x + first, w->residual);
-    for (int64_t r = 0; r < w->n; r++)
-        w->residual[r] = w->system->rhs[r] - w->residual[r];
-    return norma_replicated_norm_local(w->residual, w->n);
+    return norma_system_residual(w->system, x + first, w->residual);
 }
 
 /* x = S^-1 rhs, refined while that at least halves the residual and more than rounding is left. */

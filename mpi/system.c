@@ -1,7 +1,10 @@
 #include "mpi/system.h"
 
 #include "mpi/agree.h"
+#include "mpi/bidiagonal.h"
 #include "mpi/condition.h"
+#include "mpi/log.h"
+#include "mpi/replicated.h"
 #include "src/base/mem.h"
 
 #include <math.h>
@@ -47,6 +50,65 @@ done:
     NORMA_FREE(g.rows);
     NORMA_FREE(g.features);
     return status;
+}
+
+/* A spread of singular values that single precision still sees to 1e-4. */
+#define LARGEST_SINGLE_SPREAD 1000
+
+/* Extreme singular values of a form by a process of its own; in double precision where they are too
+ * far apart for single precision. */
+static norma_status measure_form(const norma_system *s, norma_product_form form, double *largest,
+                                 double *smallest)
+{
+    norma_product_set_single_local(s->product, true);
+    norma_status status = norma_bidiagonal_measure(s->comm, s->product, form, s->measure_steps,
+                                                   s->seed, largest, smallest);
+    norma_product_set_single_local(s->product, false);
+    if (status == NORMA_OK && !(*largest <= LARGEST_SINGLE_SPREAD * *smallest))
+        status = norma_bidiagonal_measure(s->comm, s->product, form, s->measure_steps, s->seed,
+                                          largest, smallest);
+    return status;
+}
+
+norma_status norma_system_condition(const norma_system *system, double *sigma_max,
+                                    double *sigma_min, norma_layer_solution *solution)
+{
+    const norma_width_rule *rule = system->rule;
+    if (isnan(*sigma_max) || (rule->n_rows > 0 && rule->n_rows < rule->n_system))
+        norma_log_news("%s: the condition number takes iterations of its own, about as many as the "
+                       "solution",
+                       norma_solver_name(solution->solver));
+    if (isnan(*sigma_max))
+        NORMA_TRY(measure_form(system, NORMA_PRODUCT_SYSTEM, sigma_max, sigma_min));
+    solution->condition_number_solved = *sigma_max / *sigma_min;
+    solution->sigma_max = *sigma_max;
+    solution->sigma_min = *sigma_min;
+    if (rule->n_rows == 0)
+        solution->sigma_max = solution->sigma_min = NAN;
+    else if (rule->n_rows < rule->n_system)
+        NORMA_TRY(
+            measure_form(system, NORMA_PRODUCT_ROWS, &solution->sigma_max, &solution->sigma_min));
+    solution->condition_number = solution->sigma_max / solution->sigma_min;
+    return NORMA_OK;
+}
+
+double norma_system_residual(const norma_system *system, const double *x, double *residual)
+{
+    int64_t n = system->rule->n_system;
+    norma_product_apply(system->product, NORMA_PRODUCT_SYSTEM, x, residual);
+    for (int64_t r = 0; r < n; r++)
+        residual[r] = system->rhs[r] - residual[r];
+    return norma_replicated_norm_local(residual, n);
+}
+
+double norma_system_gradient(const norma_system *system, const double *residual, double *gradient)
+{
+    int64_t first = 0;
+    int64_t n_share = norma_product_share_local(system->product, &first);
+    norma_product_apply_transpose_local(system->product, NORMA_PRODUCT_SYSTEM, residual, gradient);
+    double squares = norma_replicated_dot_local(gradient, gradient, n_share);
+    MPI_Allreduce(MPI_IN_PLACE, &squares, 1, MPI_DOUBLE, MPI_SUM, system->comm);
+    return sqrt(squares);
 }
 
 norma_status norma_system_singular_local(const norma_system *system, double condition_number)

@@ -11,6 +11,9 @@ typedef struct norma_system {
     const norma_layer_problem *problem; /* borrowed */
     int64_t block_size;                 /* of a block-cyclic matrix */
     int64_t max_iterations;
+    int64_t measure_steps;  /* of a process that measures singular values, at most */
+    int64_t history;        /* steps that L-BFGS keeps */
+    bool single;            /* L-BFGS computes in single precision */
     double memory_per_rank; /* bytes that a fallback may use on a rank; 0: no bound */
     uint64_t seed;          /* of start vectors */
     norma_width_rule *rule; /* borrowed; closed */
@@ -48,6 +51,18 @@ norma_system_solver norma_solve_qr;
  * and in solution->numerical_rank, and makes the answer one of least squares and minimum norm. */
 norma_system_solver norma_solve_svd;
 
+/* L-BFGS (mpi/lbfgs), the papers' own method, for comparison: matrix-free from gamma = 0 (RF Fig. 2
+ * a). Its answer is whatever it has when it stops, and solution->stopping says why it did. */
+norma_system_solver norma_solve_lbfgs;
+
+/* The same for diag(sigma)^-1 U' S gamma = diag(sigma)^-1 U' rhs, S = U diag(sigma) V' (RF Fig. 2
+ * c): a system of condition number 1, up to what rounding makes of S gamma. In single precision the
+ * decomposition itself is still of double. */
+norma_system_solver norma_solve_lbfgs_svd;
+
+/* The same from the direct solution of that system, V diag(sigma)^-1 U' rhs (RF Fig. 2 d). */
+norma_system_solver norma_solve_lbfgs_solved;
+
 /* Unit roundoff of FP64, 2^-53. */
 #define NORMA_ROUNDOFF 0x1p-53
 
@@ -56,6 +71,20 @@ norma_system_solver norma_solve_svd;
 NORMA_MUST_USE norma_status norma_system_largest(const norma_system *system,
                                                  norma_product_form form, const double *row_scale,
                                                  double *sigma);
+
+/* Both condition numbers and the singular values of M into *solution; those of the system,
+ * *sigma_max and *sigma_min, are measured where *sigma_max is NaN. By Golub-Kahan processes,
+ * without a matrix. Collective over system->comm. */
+NORMA_MUST_USE norma_status norma_system_condition(const norma_system *system, double *sigma_max,
+                                                   double *sigma_min,
+                                                   norma_layer_solution *solution);
+
+/* residual[n_system] = rhs - S x[share], on all ranks; its norm. Collective over system->comm. */
+double norma_system_residual(const norma_system *system, const double *x, double *residual);
+
+/* gradient[share] = S' residual[n_system]; its norm over all ranks. Collective over system->comm.
+ */
+double norma_system_gradient(const norma_system *system, const double *residual, double *gradient);
 
 /* NORMA_NUMERIC for a system that is singular to working precision: what that means and what may
  * help. Local. */
