@@ -32,7 +32,7 @@ static const double steps_smallest = 8;
 static const double steps_smallest_wide = 24;
 
 /* Solves and products of an inversion by mixed to the accuracy of condition numbers. */
-static const double solves_mixed = 3;
+static const double solves_mixed = 3.5;
 
 /* What an estimate is made of. */
 typedef struct estimate {

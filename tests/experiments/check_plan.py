@@ -1,5 +1,6 @@
 """What `norma plan` announces against what runs do: the width that was asked for, and the threads of a rank."""
 import os
+import re
 
 import h5py
 
@@ -62,8 +63,36 @@ def check_memory():
                 program.check(0.9 <= ratio <= 1.1, f"{solver} {c} on {ranks} ranks: {ratio}")
 
 
+def check_nodes():
+    """A case too large for the nodes it is planned for: the number of nodes named is enough, and the smallest."""
+    arguments = ["plan", "reconstruct", "--c-out", 200, "--c-in", 200, "--solver", "lu", "--seed", 1,
+                 "--ranks-per-node", 4, "--node-memory", 2]
+    done = program.launch(arguments + ["--ranks", 8])
+    program.check(done.returncode == 3, f"12 GiB on two nodes of 2 GiB: {done.returncode} {done.stderr}")
+    found = re.search(r"it fits on (\d+) such nodes \((\d+) ranks\)", done.stderr)
+    program.check(found is not None, f"no number of nodes: {done.stderr}")
+    nodes, ranks = int(found[1]), int(found[2])
+    program.check(ranks == 4 * nodes, f"{nodes} nodes of 4 ranks, {ranks} ranks")
+    for n, code in ((ranks, 0), (ranks - 4, 3)):
+        done = program.launch(arguments + ["--ranks", n])
+        program.check(done.returncode == code, f"{n} ranks: {done.returncode} {done.stderr}")
+
+
+def check_time():
+    """Every layer is given a time, of all of them together the sum; times are of the run's own machine, so that only
+    what does not depend on it is held: 64 times the operations of an LU take longer, and so do fewer ranks."""
+    seconds = {}
+    for c, ranks in ((40, 1), (80, 1), (80, 16)):
+        seconds[c, ranks] = float(planned(["--c-out", c, "--c-in", c, "--solver", "lu", "--seed", 1, "--ranks", ranks],
+                                          "seconds"))
+    program.check(0 < seconds[40, 1] < seconds[80, 1], f"not longer with size: {seconds}")
+    program.check(0 < seconds[80, 16] < seconds[80, 1], f"not shorter with ranks: {seconds}")
+
+
 def main():
     check_width()
+    check_nodes()
+    check_time()
     check_memory()
     check_threads()
     program.finish()
