@@ -70,13 +70,13 @@ const char *norma_stopping_name(norma_stopping stopping)
 }
 
 /* Iterations to the floor for weights of independent entries: a fit to c = 16 to 48, 3 x 3 (excess
- * 0.05: 1440, 0.1: 755, 0.2: 408, 0.5: 187), which n does not move. Least squares alike. */
+ * 0.05: 1378, 0.1: 731, 0.2: 395, 0.5: 177), which n does not move. Least squares alike. */
 static int64_t expected_iterations(int64_t n_features, int64_t n_system)
 {
     double fewer = (double)(n_features < n_system ? n_features : n_system);
     double more = (double)(n_features < n_system ? n_system : n_features);
     double excess = fmax(more - fewer, 1) / fewer;
-    return (int64_t)fmin(55 + 69 / excess, 10 * fewer + 1);
+    return (int64_t)fmin(62 + 66 / excess, 10 * fewer + 1);
 }
 
 /* Room for systems far worse than those of independent entries. */
