@@ -1,6 +1,7 @@
 #include "experiments/chain_block.h"
 
 #include "src/base/mem.h"
+#include "src/chain/compare.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,16 +11,18 @@ struct norma_chain_block {
     const norma_chain_setup *setup; /* borrowed */
     const norma_chain_cell *cell;   /* borrowed */
     norma_chain *chain;
+    norma_chain_comparison *comparison; /* single precision; else NULL */
     norma_chain_layout layout;
     unsigned char *state; /* progress, records, ergodic, chain */
     int64_t state_size, chain_at;
-    unsigned char *result; /* progress, records, averages, regularity, exponents */
+    unsigned char *result; /* progress, records, averages, regularity, exponents, differences */
     int64_t result_size;
     norma_chain_progress *progress; /* these point into state */
     double *records;
     norma_ergodic *ergodic; /* [n_values][lanes] */
     double *values;         /* [n_values][lanes] */
     double *exponents;      /* of one lane */
+    double *differences;    /* [n_differences] */
 };
 
 static const int64_t n_double = (int64_t)sizeof(double);
@@ -42,6 +45,7 @@ void norma_chain_layout_init(const norma_chain_setup *setup, const norma_chain_c
         layout->n_values += layout->n_of[o];
         layout->n_recorded_values += layout->n_of[o] * layout->n_records[o];
     }
+    layout->n_differences = cell->spec.single ? 2 * layout->n_values : 0;
 }
 
 static int64_t head_size(const norma_chain_layout *layout)
@@ -52,7 +56,7 @@ static int64_t head_size(const norma_chain_layout *layout)
 
 static int64_t result_size(const norma_chain_layout *layout)
 {
-    int64_t numbers = (2 + layout->n_exponents) * layout->lanes;
+    int64_t numbers = (2 + layout->n_exponents) * layout->lanes + layout->n_differences;
     return head_size(layout) + numbers * n_double +
            layout->n_values * layout->lanes * (int64_t)sizeof(norma_chain_average);
 }
@@ -62,8 +66,9 @@ double norma_chain_block_bytes(const norma_chain_setup *setup, const norma_chain
     norma_chain_layout layout;
     norma_chain_layout_init(setup, cell, &layout);
     double values = (double)(layout.n_values * layout.lanes);
-    return cell->needs.bytes + cell->needs.state_bytes + (double)head_size(&layout) +
-           (double)result_size(&layout) + values * (double)(sizeof(norma_ergodic) + sizeof(double));
+    return cell->needs.bytes + cell->twin_bytes + cell->needs.state_bytes +
+           (double)head_size(&layout) + (double)result_size(&layout) +
+           values * (double)(sizeof(norma_ergodic) + sizeof(double));
 }
 
 static norma_status allocate(norma_chain_block *block)
@@ -79,6 +84,7 @@ static norma_status allocate(norma_chain_block *block)
     NORMA_TRY(NORMA_CALLOC(block->result, block->result_size));
     NORMA_TRY(NORMA_CALLOC(block->values, n));
     NORMA_TRY(NORMA_CALLOC(block->exponents, most));
+    NORMA_TRY(NORMA_CALLOC(block->differences, layout->n_differences));
     block->progress = (norma_chain_progress *)(void *)block->state;
     block->records = (double *)(void *)(block->state + sizeof(norma_chain_progress));
     block->ergodic = (norma_ergodic *)(void *)(block->state + head_size(layout));
@@ -97,12 +103,14 @@ norma_status norma_chain_block_create(const norma_chain_setup *setup, const norm
                                              setup->n_replicas, &block->chain);
     if (status == NORMA_OK)
         status = allocate(block);
+    if (status == NORMA_OK && team)
+        norma_chain_join(block->chain, team);
+    if (status == NORMA_OK && cell->spec.single)
+        status = norma_chain_comparison_create(block->chain, &block->comparison);
     if (status != NORMA_OK) {
         norma_chain_block_destroy(&block);
         return status;
     }
-    if (team)
-        norma_chain_join(block->chain, team);
     *out = block;
     return NORMA_OK;
 }
@@ -112,11 +120,13 @@ void norma_chain_block_destroy(norma_chain_block **block)
     norma_chain_block *b = *block;
     if (!b)
         return;
+    norma_chain_comparison_destroy(&b->comparison);
     norma_chain_destroy(&b->chain);
     norma_mem_free(b->state);
     norma_mem_free(b->result);
     norma_mem_free(b->values);
     norma_mem_free(b->exponents);
+    norma_mem_free(b->differences);
     NORMA_FREE(*block);
 }
 
@@ -147,14 +157,21 @@ static void record(norma_chain_block *block, int o, int64_t layer)
     block->progress->n_recorded[o]++;
 }
 
+/* The observables whose stride meets the layer. */
+static norma_observable_set due_at(const norma_chain_block *block, int64_t layer)
+{
+    norma_observable_set due = 0;
+    for (int o = 0; o < NORMA_N_OBSERVABLES; o++)
+        if (block->layout.n_of[o] > 0 && layer % block->setup->stride[o] == 0)
+            due |= NORMA_OBSERVABLE_BIT(o);
+    return due;
+}
+
 static norma_status measure(norma_chain_block *block)
 {
     const norma_chain_layout *layout = &block->layout;
     int64_t layer = norma_chain_get_layer(block->chain);
-    norma_observable_set due = 0;
-    for (int o = 0; o < NORMA_N_OBSERVABLES; o++)
-        if (layout->n_of[o] > 0 && layer % block->setup->stride[o] == 0)
-            due |= NORMA_OBSERVABLE_BIT(o);
+    norma_observable_set due = due_at(block, layer);
     if (due == 0)
         return NORMA_OK;
     NORMA_TRY(norma_chain_measure(block->chain, due, block->values));
@@ -220,6 +237,37 @@ norma_status norma_chain_block_set_state(norma_chain_block *block, const void *b
     return NORMA_OK;
 }
 
+bool norma_chain_block_compares(const norma_chain_block *block)
+{
+    return block->comparison && block->progress->first == 0;
+}
+
+norma_status norma_chain_block_compare(norma_chain_block *block, bool (*stops)(void *context),
+                                       void *context)
+{
+    const norma_chain_cell *cell = block->cell;
+    norma_chain_comparison *comparison = block->comparison;
+    norma_status status = NORMA_OK;
+    norma_chain_get_state(block->chain, block->state + block->chain_at);
+    NORMA_GOTO(status, norma_chain_comparison_start(comparison, cell->seed, cell->stream_cell));
+    NORMA_GOTO(status, norma_chain_comparison_measure(comparison, due_at(block, 0)));
+    for (int64_t layer = 1; layer <= cell->n_compared; layer++) {
+        bool last = layer == cell->n_compared;
+        NORMA_GOTO(status, norma_chain_comparison_step(comparison));
+        NORMA_GOTO(status, norma_chain_comparison_measure(comparison, last ? NORMA_OBSERVABLES_ALL
+                                                                           : due_at(block, layer)));
+        if (!last && stops(context))
+            status = NORMA_STOPPED;
+        if (status != NORMA_OK)
+            goto done;
+    }
+    norma_chain_comparison_get(comparison, block->differences,
+                               block->differences + block->layout.n_values);
+done:
+    norma_chain_set_state(block->chain, block->state + block->chain_at);
+    return status;
+}
+
 norma_chain_outcome norma_chain_block_unfinished(const norma_chain_block *block)
 {
     return (norma_chain_outcome){.progress = block->progress, .records = block->records};
@@ -235,6 +283,8 @@ static void outcome_of(const norma_chain_layout *layout, const unsigned char *by
     at += layout->n_values * layout->lanes * (int64_t)sizeof(norma_chain_average);
     out->regularity = (const double *)(const void *)at;
     out->exponents = out->regularity + 2 * layout->lanes;
+    out->differences =
+        layout->n_differences > 0 ? out->exponents + layout->n_exponents * layout->lanes : NULL;
 }
 
 norma_status norma_chain_outcome_read(const norma_chain_layout *layout, const void *bytes,
@@ -305,6 +355,9 @@ void norma_chain_block_finish(norma_chain_block *block, const void **bytes, int6
         for (int64_t k = 0; k < layout->n_exponents; k++)
             regularity[(2 + k) * layout->lanes + lane] = block->exponents[k];
     }
+    for (int64_t i = 0; i < layout->n_differences; i++) /* the result's last numbers */
+        regularity[(2 + layout->n_exponents) * layout->lanes + i] =
+            block->progress->first == 0 ? block->differences[i] : NAN;
     *bytes = block->result;
     *size = block->result_size;
 }

@@ -28,6 +28,7 @@ typedef struct norma_chain_layout {
     int64_t n_records[NORMA_N_OBSERVABLES], record_offset[NORMA_N_OBSERVABLES];
     int64_t n_recorded_values; /* numbers of all records, without lanes */
     int64_t n_exponents;
+    int64_t n_differences; /* of single precision from double: 2 n_values, or 0 */
 } norma_chain_layout;
 
 /* A finished block, or (averages NULL) the records of an unfinished one; borrows. */
@@ -37,6 +38,8 @@ typedef struct norma_chain_outcome {
     const norma_chain_average *averages; /* [n_values][lanes] */
     const double *regularity;            /* [2][lanes]: alpha and its standard error */
     const double *exponents;             /* [n_exponents][lanes] */
+    const double *differences; /* [2][n_values], largest and relative (src/chain/compare.h), NaN but
+                                  in the block of replica 0; NULL for chains in double */
 } norma_chain_outcome;
 
 typedef struct norma_chain_block norma_chain_block;
@@ -74,6 +77,16 @@ NORMA_MUST_USE norma_status norma_chain_block_set_state(norma_chain_block *block
 
 /* What there is to write of the unfinished block. */
 norma_chain_outcome norma_chain_block_unfinished(const norma_chain_block *block);
+
+/* Whether what single precision costs is to be found with this block: it holds replica 0 of a cell
+ * in single precision. */
+bool norma_chain_block_compares(const norma_chain_block *block);
+
+/* Runs replica 0's first layers in both precisions, layer by layer, between the last step and
+ * finish; `stops` is asked after every layer, and when it says so NORMA_STOPPED is returned and the
+ * comparison is to be made again. The block is left as it was. Collective over the team. */
+NORMA_MUST_USE norma_status norma_chain_block_compare(norma_chain_block *block,
+                                                      bool (*stops)(void *context), void *context);
 
 /* Averages and all; the result as bytes, borrowed like a state. */
 void norma_chain_block_finish(norma_chain_block *block, const void **bytes, int64_t *size);

@@ -173,6 +173,16 @@ static const norma_option layer_options[] = {
      .choices = laws,
      .help = "exact draws the action of W on the span of the batch only, equal in law; pathwise "
              "draws W itself."},
+    {.name = "precision",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Layer",
+     .default_text = "double",
+     .choices = precisions,
+     .help = "single: H and W are rounded to FP32 and multiplied in it; norm, activation and "
+             "observables stay in FP64. What it costs is measured on the first layers and told. "
+             "Not for law exact, orthogonal weights, widths and batches up to 64, log_sigma_min "
+             "and Lyapunov exponents."},
     NORMA_OPTION_END,
 };
 
@@ -239,7 +249,7 @@ static const norma_option other_options[] = {
     {.name = "rank-precision",
      .type = NORMA_OPTION_CHOICE,
      .group = "Observables",
-     .default_text = "double",
+     .unset_text = "that of the chain",
      .choices = precisions,
      .help = "Precision in which numerical_rank is judged."},
     {.name = "rank-tolerance",

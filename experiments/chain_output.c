@@ -194,6 +194,39 @@ static norma_status add_others(norma_chain_output *output)
     return add_pooled(output, "lyapunov", "Lyapunov exponents", per_exponent + 1);
 }
 
+static norma_status add_differences(norma_chain_output *output, int o)
+{
+    const char *base = norma_observable_name((norma_observable)o);
+    const char *pooled[] = {inner_dimension(o), NULL};
+    char name[NAME_LENGTH];
+    char long_name[LONG_NAME_LENGTH];
+    snprintf(name, sizeof name, "%s_single_difference", base);
+    snprintf(long_name, sizeof long_name,
+             "%s: largest difference of single precision from double over the first single_layers "
+             "layers of replica 0",
+             base);
+    NORMA_TRY(add(output, name, long_name, NORMA_FLOAT64, pooled));
+    snprintf(name, sizeof name, "%s_single_relative", base);
+    snprintf(long_name, sizeof long_name,
+             "%s: that difference over the largest magnitude in double precision", base);
+    return add(output, name, long_name, NORMA_FLOAT64, pooled);
+}
+
+/* What single precision costs. */
+static norma_status add_comparison(norma_chain_output *output)
+{
+    static const char *const none[] = {NULL};
+    if (!output->setup->single)
+        return NORMA_OK;
+    NORMA_TRY(add(output, "single_layers",
+                  "layers of replica 0 that were run in single and double precision to compare",
+                  NORMA_INT32, none));
+    for (int o = 0; o < NORMA_N_OBSERVABLES; o++)
+        if (output->setup->single & NORMA_OBSERVABLE_BIT(o))
+            NORMA_TRY(add_differences(output, o));
+    return NORMA_OK;
+}
+
 static norma_status add_variables(norma_chain_output *output)
 {
     static const char *const per_replica[] = {"replica", NULL};
@@ -203,6 +236,7 @@ static norma_status add_variables(norma_chain_output *output)
         if (is_wanted(setup, o))
             NORMA_TRY(add_observable(output, o));
     NORMA_TRY(add_others(output));
+    NORMA_TRY(add_comparison(output));
     norma_variable seconds = {.name = "seconds",
                               .type = NORMA_FLOAT64,
                               .units = "s",
@@ -259,6 +293,11 @@ norma_status norma_chain_output_open(norma_chain_output *output, const norma_run
                                   norma_config_get_choice(config, 0, "cell-streams") == 0
                                       ? "common: cells share random numbers, their errors correlate"
                                       : "independent"));
+    if (setup->single)
+        NORMA_TRY(norma_result_set_text(
+            output->file, "/", "single_precision",
+            "H and W rounded to FP32, W H in FP32; normalization, activation and observables in "
+            "FP64 (cells with precision single)"));
     NORMA_TRY(add_variables(output));
     snprintf(signal, sizeof signal, "/%s",
              norma_observable_name((norma_observable)first_wanted(setup)));

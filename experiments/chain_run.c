@@ -134,6 +134,31 @@ static norma_status begin(norma_chain_run *run, int64_t task)
     return status;
 }
 
+typedef struct stop_watch {
+    norma_chain_run *run;
+    bool ends;
+} stop_watch;
+
+/* Does the run have to be left? Collective over the team. */
+static bool stops(void *context)
+{
+    stop_watch *watch = context;
+    watch->ends = norma_replicas_poll(watch->run->replicas, 0) == NORMA_STOP_END;
+    return watch->ends;
+}
+
+/* What single precision costs, when the block is at its end. */
+static norma_status compare(norma_chain_run *run, int64_t task)
+{
+    stop_watch watch = {run, false};
+    if (!norma_chain_block_compares(run->block))
+        return NORMA_OK;
+    norma_status status = norma_chain_block_compare(run->block, stops, &watch);
+    if (watch.ends)
+        NORMA_TRY(save(run, task));
+    return status;
+}
+
 /* norma_replicas_task */
 static norma_status compute(void *context, int64_t ticket)
 {
@@ -148,6 +173,8 @@ static norma_status compute(void *context, int64_t ticket)
         return NORMA_OK;
     NORMA_TRY(begin(run, task));
     norma_status status = advance(run, task);
+    if (status == NORMA_OK)
+        status = compare(run, task);
     if (!norma_team_is_root_local(&run->team))
         return status;
     if (status == NORMA_STOPPED) {

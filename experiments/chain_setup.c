@@ -6,6 +6,7 @@
 #include "mpi/agree.h"
 #include "src/base/index.h"
 #include "src/base/mem.h"
+#include "src/chain/compare.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,9 +14,9 @@
 #include <string.h>
 
 /* What "all" leaves out where the chain does not define it. */
-static const norma_observable doubtful[] = {NORMA_OBSERVABLE_LOG_SIGMA_MIN,
-                                            NORMA_OBSERVABLE_GRAM_DISTANCE, NORMA_OBSERVABLE_COSINE,
-                                            NORMA_OBSERVABLE_GRAM_12};
+static const norma_observable doubtful[] = {
+    NORMA_OBSERVABLE_LOG_SIGMA_MIN, NORMA_OBSERVABLE_GRAM_DISTANCE, NORMA_OBSERVABLE_COSINE,
+    NORMA_OBSERVABLE_GRAM_12, NORMA_OBSERVABLE_NUMERICAL_RANK};
 
 norma_status norma_chain_check_options(const norma_config *config)
 {
@@ -47,6 +48,7 @@ static norma_status make_spec(const norma_chain_setup *setup, int64_t i, norma_c
         spec->act_scale = norma_config_get_real(config, i, "act-scale");
     if (norma_config_has(config, "law"))
         NORMA_TRY(norma_chain_law_parse(norma_config_get_text(config, i, "law"), &spec->law));
+    spec->single = norma_config_get_choice(config, i, "precision") == 1;
     spec->gain_exponent = norma_config_get_real(config, i, "gain-exponent");
     spec->bn_eps = norma_config_get_real(config, i, "bn-eps");
     if (setup->weights) {
@@ -80,10 +82,10 @@ static norma_status drop_undefined(norma_chain_cell *cell)
 {
     enum { N = sizeof doubtful / sizeof doubtful[0] };
     for (int k = 0; k <= N; k++) {
-        norma_observable_request one = {.lyapunov = k == N};
+        norma_observable_request one = cell->request;
+        one.lyapunov = k == N;
         norma_chain_needs needs;
-        if (k < N)
-            one.wanted = NORMA_OBSERVABLE_BIT(doubtful[k]);
+        one.wanted = k < N ? NORMA_OBSERVABLE_BIT(doubtful[k]) : 0;
         norma_status status = norma_chain_check(&cell->spec, &cell->input, &one, 1, &needs);
         if (status == NORMA_CONFIG) {
             norma_status_clear();
@@ -109,13 +111,25 @@ static norma_status make_request(const norma_chain_setup *setup, bool all, norma
     for (int i = 0; i < request->n_tau; i++)
         request->tau[i] = norma_config_get_real(config, i, "tau");
     request->n_singular = (int)(top < smaller ? top : smaller);
-    request->rank_single = norma_config_get_choice(config, 0, "rank-precision") == 1;
+    request->rank_single = norma_config_has(config, "rank-precision")
+                               ? norma_config_get_choice(config, 0, "rank-precision") == 1
+                               : spec->single;
     if (norma_config_has(config, "rank-tolerance"))
         request->rank_tolerance = norma_config_get_real(config, 0, "rank-tolerance");
     if (all)
         NORMA_TRY(drop_undefined(cell));
     cell->n_exponents = request->lyapunov ? request->n_singular : 0;
     return NORMA_OK;
+}
+
+/* Enough layers to see rounding accumulate, few enough to cost little of the run. */
+static int64_t n_compared(const norma_chain_cell *cell)
+{
+    const int64_t least = 8;
+    const int64_t most = 32;
+    int64_t n = cell->depth / 100;
+    n = n < least ? least : n > most ? most : n;
+    return n < cell->depth ? n : cell->depth;
 }
 
 static norma_status make_cell(const norma_chain_setup *setup, int64_t i, bool all)
@@ -144,6 +158,11 @@ static norma_status make_cell(const norma_chain_setup *setup, int64_t i, bool al
     NORMA_TRY(norma_chain_check(&cell->spec, &cell->input, &cell->request, setup->n_replicas,
                                 &cell->needs));
     cell->lanes = cell->needs.lanes;
+    if (cell->spec.single) {
+        cell->n_compared = n_compared(cell);
+        NORMA_TRY(norma_chain_comparison_bytes(&cell->spec, &cell->input, &cell->request,
+                                               &cell->twin_bytes));
+    }
     if (norma_config_get_integer(config, 0, "group-size") > 1 && cell->needs.not_shared)
         return NORMA_FAIL(norma_config_blame(config, "group-size"),
                           "%s: several ranks cannot share this chain: %s",
@@ -247,6 +266,7 @@ static void unite(norma_chain_setup *setup)
         setup->wanted |= cell->request.wanted;
         setup->lyapunov = setup->lyapunov || cell->request.lyapunov;
         setup->averages = setup->averages || cell->depth > 0;
+        setup->single |= cell->spec.single ? cell->request.wanted : 0;
         setup->n_tau = cell->request.n_tau;
         if (cell->request.n_singular > setup->n_singular)
             setup->n_singular = cell->request.n_singular;

@@ -21,10 +21,12 @@ typedef struct norma_chain_cell {
     norma_chain_input input;
     norma_observable_request request;
     norma_chain_needs needs;
-    int64_t lanes;    /* replicas of a block */
-    int64_t n_blocks; /* tasks of this cell */
+    double twin_bytes; /* single precision: of the chain in double that it is compared with */
+    int64_t lanes;     /* replicas of a block */
+    int64_t n_blocks;  /* tasks of this cell */
     int64_t first_task;
     int64_t n_exponents; /* Lyapunov exponents that are reported, 0 without */
+    int64_t n_compared;  /* single precision: layers of replica 0 that are run in double as well */
     double layer_cost;   /* operations of a block's layer, roughly */
 } norma_chain_cell;
 
@@ -38,6 +40,7 @@ typedef struct norma_chain_setup {
     int64_t *order;              /* [n_tasks]: the task of a ticket, longest first; owned */
     norma_observable_set wanted; /* of any cell */
     bool lyapunov, averages;     /* averages: some chain has layers */
+    norma_observable_set single; /* wanted of any cell in single precision */
     int64_t n_singular, n_tau;   /* most of any cell */
     int64_t n_exponents;
     int64_t stride[NORMA_N_OBSERVABLES];

@@ -14,10 +14,12 @@ enum { NAME_LENGTH = 96 };
 /* Numbers of an average: mean, error, tau, ess, then count, mean, squares of both halves. */
 enum { MEAN, ERROR, TAU, ESS, HALVES, N_NUMBERS = HALVES + 6 };
 
-/* Averages of a cell: the observables' values, the regularity constant, Lyapunov exponents. */
+/* Averages of a cell: the observables' values, the regularity constant, Lyapunov exponents; then
+ * what single precision costs the values: the largest difference in place of MEAN, the relative one
+ * in place of ERROR. */
 static int64_t n_rows(const norma_chain_layout *layout)
 {
-    return layout->n_values + 1 + layout->n_exponents;
+    return layout->n_values + 1 + layout->n_exponents + layout->n_differences / 2;
 }
 
 static void put_average(const norma_chain_average *average, double *numbers)
@@ -60,6 +62,11 @@ norma_status norma_chain_summary_keep(norma_chain_output *output, const norma_ch
     for (int64_t i = 0; i < layout->n_exponents * layout->lanes; i++) {
         at[i * N_NUMBERS + MEAN] = outcome->exponents[i];
         at[i * N_NUMBERS + ERROR] = NAN; /* replicas tell */
+    }
+    at += layout->n_exponents * layout->lanes * N_NUMBERS;
+    for (int64_t i = 0; i < layout->n_differences / 2; i++) {
+        at[i * N_NUMBERS + MEAN] = outcome->differences[i];
+        at[i * N_NUMBERS + ERROR] = outcome->differences[layout->n_values + i];
     }
     output->summary_at[task] = output->n_summaries;
     output->n_summaries += n;
@@ -134,6 +141,16 @@ static void print_row(const norma_chain_cell *cell, const char *name, const char
                      p->ess >= NORMA_ERGODIC_MIN_TIMES ? "" : "  too-short");
 }
 
+/* Which of an observable's values. */
+static void describe_value(const norma_chain_cell *cell, int o, int64_t v, char of[NAME_LENGTH])
+{
+    snprintf(of, NAME_LENGTH, "-");
+    if (o == NORMA_OBSERVABLE_SOFT_RANK)
+        snprintf(of, NAME_LENGTH, "tau=%g", cell->request.tau[v]);
+    if (o == NORMA_OBSERVABLE_SINGULAR_VALUE)
+        snprintf(of, NAME_LENGTH, "k=%lld", (long long)v + 1);
+}
+
 /* The observables' rows of a cell, from all[rows][replicas][N_NUMBERS]. */
 static norma_status report_observables(norma_chain_output *output, const norma_chain_cell *cell,
                                        const norma_chain_layout *layout, const double *all,
@@ -145,11 +162,8 @@ static norma_status report_observables(norma_chain_output *output, const norma_c
             const char *base = norma_observable_name((norma_observable)o);
             int64_t row = layout->offset[o] + v;
             pooled p = pool(all + row * replicas * N_NUMBERS, replicas, halves);
-            char of[NAME_LENGTH] = "-";
-            if (o == NORMA_OBSERVABLE_SOFT_RANK)
-                snprintf(of, sizeof of, "tau=%g", cell->request.tau[v]);
-            if (o == NORMA_OBSERVABLE_SINGULAR_VALUE)
-                snprintf(of, sizeof of, "k=%lld", (long long)v + 1);
+            char of[NAME_LENGTH];
+            describe_value(cell, o, v, of);
             NORMA_TRY(write_one(output, cell, base, "rhat", v, p.rhat));
             NORMA_TRY(write_one(output, cell, base, "pooled_mean", v, p.mean));
             NORMA_TRY(write_one(output, cell, base, "pooled_stderr", v, p.error));
@@ -187,6 +201,26 @@ static norma_status report_others(norma_chain_output *output, const norma_chain_
     return NORMA_OK;
 }
 
+/* What single precision costs each observable, from replica 0's numbers. */
+static void print_differences(const norma_chain_output *output, const norma_chain_cell *cell,
+                              const norma_chain_layout *layout, const double *all)
+{
+    const int64_t replicas = output->setup->n_replicas;
+    const double *at = all + (layout->n_values + 1 + layout->n_exponents) * replicas * N_NUMBERS;
+    norma_log_result("# single precision, the same %lld layers of replica 0 in double:",
+                     (long long)cell->n_compared);
+    norma_log_result("# cell               observable         of    difference   relative");
+    for (int o = 0; o < NORMA_N_OBSERVABLES; o++)
+        for (int64_t v = 0; v < layout->n_of[o]; v++) {
+            const double *numbers = at + (layout->offset[o] + v) * replicas * N_NUMBERS;
+            char of[NAME_LENGTH];
+            describe_value(cell, o, v, of);
+            norma_log_result("%5lld %24s %10s %13.3e %10.2e", (long long)cell->number,
+                             norma_observable_name((norma_observable)o), of, numbers[MEAN],
+                             numbers[ERROR]);
+        }
+}
+
 static norma_status pool_cell(norma_chain_output *output, const norma_chain_cell *cell)
 {
     norma_chain_layout layout;
@@ -204,6 +238,8 @@ static norma_status pool_cell(norma_chain_output *output, const norma_chain_cell
     }
     if (status == NORMA_OK)
         status = report_others(output, cell, &layout, all, halves);
+    if (status == NORMA_OK && layout.n_differences > 0)
+        print_differences(output, cell, &layout, all);
     norma_mem_free(halves);
     norma_mem_free(all);
     return status;

@@ -34,6 +34,27 @@ static part place(const norma_chain_output *output, const norma_chain_cell *cell
     return p;
 }
 
+/* The same for what a cell has without replicas. */
+static part place_cell(const norma_chain_output *output, const norma_chain_cell *cell,
+                       int64_t inner)
+{
+    const norma_config *config = output->setup->config;
+    int n = (int)norma_config_get_sweep(config)->n_axes;
+    const int64_t at[] = {0};
+    part p;
+    norma_sweep_dimensions_index(config, cell->number, at, 1, p.start);
+    for (int i = 0; i < n; i++)
+        p.count[i] = 1;
+    if (inner > 0)
+        p.count[n] = inner;
+    return p;
+}
+
+static bool has_inner(int o)
+{
+    return o == NORMA_OBSERVABLE_SOFT_RANK || o == NORMA_OBSERVABLE_SINGULAR_VALUE;
+}
+
 static norma_status write_numbers(norma_chain_output *output, const char *name, const part *p,
                                   int64_t n, const double *values, bool as_counts)
 {
@@ -58,13 +79,12 @@ static norma_status write_records(norma_chain_output *output, const norma_chain_
     const norma_chain_progress *progress = outcome->progress;
     int64_t n_values = layout->n_of[o];
     int64_t n_layers = progress->n_recorded[o];
-    bool has_inner = o == NORMA_OBSERVABLE_SOFT_RANK || o == NORMA_OBSERVABLE_SINGULAR_VALUE;
     int64_t n = progress->count * n_values * n_layers;
     double *values = NULL;
     if (n == 0)
         return NORMA_OK;
     const double *from = outcome->records + layout->record_offset[o] * layout->lanes;
-    part p = place(output, cell, progress, has_inner ? n_values : 0, n_layers);
+    part p = place(output, cell, progress, has_inner(o) ? n_values : 0, n_layers);
     NORMA_TRY(NORMA_ALLOC(values, n));
     for (int64_t r = 0; r < progress->count; r++)
         for (int64_t v = 0; v < n_values; v++)
@@ -85,13 +105,12 @@ static norma_status write_field(norma_chain_output *output, const norma_chain_ce
 {
     const norma_chain_progress *progress = outcome->progress;
     int64_t n_values = layout->n_of[o];
-    bool has_inner = o == NORMA_OBSERVABLE_SOFT_RANK || o == NORMA_OBSERVABLE_SINGULAR_VALUE;
     char name[NAME_LENGTH];
     double *values = NULL;
     int8_t *flags = NULL;
     bool flag = strcmp(suffix, "too_short") == 0;
     int64_t n = progress->count * n_values;
-    part p = place(output, cell, progress, has_inner ? n_values : 0, 0);
+    part p = place(output, cell, progress, has_inner(o) ? n_values : 0, 0);
     snprintf(name, sizeof name, "%s_%s", norma_observable_name((norma_observable)o), suffix);
     norma_status status = NORMA_ALLOC(values, n);
     if (status == NORMA_OK)
@@ -179,6 +198,31 @@ static norma_status write_rest(norma_chain_output *output, const norma_chain_cel
     return status;
 }
 
+/* What single precision costs: of the block with replica 0. */
+static norma_status write_differences(norma_chain_output *output, const norma_chain_cell *cell,
+                                      const norma_chain_layout *layout,
+                                      const norma_chain_outcome *outcome)
+{
+    static const char *const suffixes[] = {"difference", "relative"};
+    const int32_t n_layers = (int32_t)cell->n_compared;
+    char name[NAME_LENGTH];
+    part p = place_cell(output, cell, 0);
+    if (!outcome->differences || outcome->progress->first != 0)
+        return NORMA_OK;
+    NORMA_TRY(norma_result_write_local(output->file, "single_layers", NORMA_INT32, p.start, p.count,
+                                       &n_layers));
+    for (int o = 0; o < NORMA_N_OBSERVABLES; o++)
+        for (int s = 0; s < 2 && layout->n_of[o] > 0; s++) {
+            const double *values = outcome->differences + s * layout->n_values + layout->offset[o];
+            p = place_cell(output, cell, has_inner(o) ? layout->n_of[o] : 0);
+            snprintf(name, sizeof name, "%s_single_%s", norma_observable_name((norma_observable)o),
+                     suffixes[s]);
+            NORMA_TRY(norma_result_write_local(output->file, name, NORMA_FLOAT64, p.start, p.count,
+                                               values));
+        }
+    return NORMA_OK;
+}
+
 static norma_status write_seconds(norma_chain_output *output, const norma_chain_cell *cell,
                                   const norma_chain_progress *progress)
 {
@@ -207,6 +251,7 @@ norma_status norma_chain_output_write_local(norma_chain_output *output,
         return NORMA_OK;
     if (output->setup->averages)
         NORMA_TRY(write_rest(output, cell, &layout, outcome));
+    NORMA_TRY(write_differences(output, cell, &layout, outcome));
     NORMA_TRY(write_seconds(output, cell, outcome->progress));
     return norma_chain_summary_keep(output, &layout, task, outcome);
 }

@@ -3,6 +3,7 @@
 #include "src/base/index.h"
 #include "src/base/mem.h"
 #include "src/chain/chain_state.h"
+#include "src/chain/single.h"
 #include "src/theory/fixed_point.h"
 
 #include <cblas.h>
@@ -19,6 +20,11 @@ static norma_status alloc_product(norma_chain *chain)
         NORMA_TRY(NORMA_CALLOC(chain->panel, exact ? d * n : chain->panel_rows * d * lanes));
     if (!exact && !haar)
         NORMA_TRY(NORMA_CALLOC(chain->mask, lanes > 1 ? 1 : chain->panel_rows * d));
+    if (spec->single) {
+        NORMA_TRY(NORMA_CALLOC(chain->h_single, d * n));
+        NORMA_TRY(NORMA_CALLOC(chain->panel_single, chain->panel_rows * d));
+        NORMA_TRY(NORMA_CALLOC(chain->z_single, chain->panel_rows * n));
+    }
     if (exact)
         NORMA_TRY(NORMA_CALLOC(chain->triangle, n * n));
     if (exact || haar)
@@ -110,6 +116,9 @@ void norma_chain_destroy(norma_chain **chain)
                                &c->sign, &c->lapack,   &c->gram_reference};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         NORMA_FREE(*arrays[i]);
+    NORMA_FREE(c->h_single);
+    NORMA_FREE(c->panel_single);
+    NORMA_FREE(c->z_single);
     NORMA_FREE(*chain);
 }
 
@@ -228,7 +237,9 @@ norma_status norma_chain_start(norma_chain *chain, uint64_t seed, int64_t cell,
         for (int64_t i = 0; i < d * n; i++)
             chain->z[i * chain->lanes + lane] = chain->z[i * chain->lanes];
     }
+    NORMA_TRY(norma_chain_single_check_given(chain));
     NORMA_TRY(begin_layer_zero(chain));
+    NORMA_TRY(norma_chain_single_round(chain, chain->z));
     swap_matrices(chain);
     for (int lane = 0; chain->gram_from_input && lane < chain->lanes; lane++)
         norma_chain_gram(chain, lane, chain->gram_reference + lane * n * n);
@@ -258,6 +269,7 @@ norma_status norma_chain_step(norma_chain *chain)
     if (chain->frame)
         NORMA_TRY(norma_chain_frame_advance(chain->frame, chain->factor,
                                             spec->norm == NORMA_CHAIN_NORM_NONE ? 0 : -exponent));
+    NORMA_TRY(norma_chain_single_round(chain, chain->z));
     swap_matrices(chain);
     chain->draw.layer = layer + 1;
     return NORMA_OK;

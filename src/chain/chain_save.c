@@ -1,5 +1,6 @@
 /* The state of a chain as bytes. */
 #include "src/chain/chain_state.h"
+#include "src/chain/single.h"
 
 #include <string.h>
 
@@ -56,6 +57,7 @@ void norma_chain_set_state(norma_chain *chain, const void *bytes)
     memcpy(chain->column_bias, header.column_bias, sizeof header.column_bias);
     const double *in = (const double *)((const unsigned char *)bytes + sizeof header);
     memcpy(chain->h, in, (size_t)n_matrix(chain) * sizeof *in);
+    norma_chain_single_copy(chain);
     in += n_matrix(chain);
     if (n_gram(chain) > 0)
         memcpy(chain->gram_reference, in, (size_t)n_gram(chain) * sizeof *in);

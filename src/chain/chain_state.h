@@ -37,6 +37,9 @@ struct norma_chain {
     double *h, *z;        /* [d][N][lanes] */
     double *panel, *mask; /* [panel_rows][d][lanes]; law exact: W Q [d][N] */
     int64_t panel_rows;
+    float *h_single;                      /* single precision: h again, [d][N] */
+    float *panel_single;                  /* [panel_rows][d] */
+    float *z_single;                      /* [panel_rows][N] */
     double *mean, *square, *raw, *factor; /* [max(d, N)][lanes] of the last normalization */
     double row_bias[NORMA_LANES], column_bias[NORMA_LANES]; /* of the last layer */
     double *triangle;                /* law exact: R of H = Q R, [N][N] row-major, upper */

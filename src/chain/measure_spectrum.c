@@ -42,13 +42,13 @@ static norma_status rank_in_single(norma_chain *chain, int lane, double toleranc
 
 /* -log( (prod s_i^2)^(1/n) / (sum s_i^2 / n) ) over all n = count values, with x_i = s_i^2 over
  * their mean: the mean of x_i - 1 - log x_i, whose terms are not negative and lose no digits near
- * isometry. +inf when the smallest value is rounding. */
-static double isometry_gap(int64_t count, int64_t longest, const double *s)
+ * isometry. +inf when the smallest value is rounding: at most `floor` of the largest. */
+static double isometry_gap(int64_t count, double floor, const double *s)
 {
     double mean = 0, gap = 0;
     if (s[0] == 0)
         return NAN;
-    if (s[count - 1] <= (double)longest * DBL_EPSILON * s[0])
+    if (s[count - 1] <= floor * s[0])
         return INFINITY;
     for (int64_t i = 0; i < count; i++)
         mean += (s[i] / s[0]) * (s[i] / s[0]) / (double)count;
@@ -95,6 +95,7 @@ norma_status norma_chain_measure_spectrum(norma_chain *chain, norma_observable_s
 {
     const int64_t d = chain->spec.width, n = chain->spec.batch, small = d < n ? d : n;
     const int64_t longest = d > n ? d : n, *offset = chain->offset, lanes = chain->lanes;
+    const double floor = (double)longest * (chain->spec.single ? FLT_EPSILON : DBL_EPSILON);
     const double *s = chain->scratch.singular;
     double *out = values + lane;
     NORMA_TRY(find_singular_values(chain, lane));
@@ -108,10 +109,10 @@ norma_status norma_chain_measure_spectrum(norma_chain *chain, norma_observable_s
             norma_chain_scaled(s[small - 1], chain->exponent[lane]);
     if (set & BIT(ISOMETRY_GAP))
         out[offset[NORMA_OBSERVABLE_ISOMETRY_GAP] * lanes] =
-            n > d ? INFINITY : isometry_gap(n, longest, s);
+            n > d ? INFINITY : isometry_gap(n, floor, s);
     if (set & BIT(ISOMETRY_GAP_FEATURES))
         out[offset[NORMA_OBSERVABLE_ISOMETRY_GAP_FEATURES] * lanes] =
-            d > n ? INFINITY : isometry_gap(d, longest, s);
+            d > n ? INFINITY : isometry_gap(d, floor, s);
     if (set & BIT(W2_BURES))
         out[offset[NORMA_OBSERVABLE_W2_BURES] * lanes] = s[0] > 0 ? bures(small, n, s) : NAN;
     return NORMA_OK;

@@ -1,4 +1,5 @@
 #include "src/chain/chain_state.h"
+#include "src/chain/single.h"
 
 #include <cblas.h>
 #include <float.h>
@@ -74,6 +75,7 @@ typedef struct norma_line {
     const double *first;
     int64_t length, step;
     bool centered;
+    double tolerance; /* deviations up to this times the norm are rounding */
 } norma_line;
 
 /* sqrt(sum of squared deviations) of a line of any magnitude, and its mean; 0 when the deviations
@@ -98,9 +100,8 @@ static double line_norm(const norma_line *line, double *mean)
         raw += x * x;
         square += (x - m) * (x - m);
     }
-    double tolerance = 4 * (double)line->length * DBL_EPSILON;
     *mean = m * largest;
-    return square > tolerance * tolerance * raw ? largest * sqrt(square) : 0;
+    return square > line->tolerance * line->tolerance * raw ? largest * sqrt(square) : 0;
 }
 
 static norma_status fail_line(const norma_chain *chain, int64_t line, int lane, double norm)
@@ -114,10 +115,11 @@ static norma_status fail_line(const norma_chain *chain, int64_t line, int lane, 
                           rows ? "row" : "sample", (long long)line);
     return NORMA_FAIL(
         NORMA_NUMERIC,
-        "layer %lld, replica %lld: %s %lld has no variance, so %s is undefined there; "
-        "give --bn-eps, or an input whose samples differ",
+        "layer %lld, replica %lld: %s %lld has no variance%s, so %s is undefined there; "
+        "give --bn-eps,%s or an input whose samples differ",
         (long long)chain->making, (long long)(chain->draw.replica + lane), rows ? "row" : "sample",
-        (long long)line, norma_chain_norm_name(chain->spec.norm));
+        (long long)line, chain->spec.single ? " beyond the rounding of single precision" : "",
+        norma_chain_norm_name(chain->spec.norm), chain->spec.single ? " --precision double" : "");
 }
 
 /* chain->factor from the sums, target being the norm that a line gets. */
@@ -128,7 +130,8 @@ static norma_status make_factors(norma_chain *chain, double target)
     const int lanes = chain->lanes;
     const int64_t n_lines = rows ? spec->width : spec->batch;
     const int64_t length = rows ? spec->batch : spec->width;
-    const double tolerance = 4 * (double)length * DBL_EPSILON;
+    const double tolerance =
+        spec->single ? norma_chain_single_rounding(spec) : 4 * (double)length * DBL_EPSILON;
     for (int64_t i = 0; i < n_lines; i++)
         for (int lane = 0; lane < lanes; lane++) {
             int64_t at = i * lanes + lane;
@@ -141,7 +144,7 @@ static norma_status make_factors(norma_chain *chain, double target)
                 continue;
             }
             norma_line line = {chain->z + (rows ? i * length : i) * lanes + lane, length,
-                               (rows ? 1 : spec->batch) * lanes, centered};
+                               (rows ? 1 : spec->batch) * lanes, centered, tolerance};
             double norm = line_norm(&line, &chain->mean[at]);
             chain->factor[at] = norm > 0 ? target / hypot(norm, sqrt(eps)) : 0;
             if (lane < chain->n_replicas && (isnan(norm) || (norm == 0 && spec->bn_eps == 0)))

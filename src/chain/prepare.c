@@ -1,11 +1,14 @@
 /* What a chain will be, before anything is allocated: checks, kernels, sizes, memory. */
 #include "src/chain/chain_state.h"
+#include "src/chain/single.h"
 
 #include <math.h>
 #include <stddef.h>
 
-/* Bytes of a panel of W: it stays in the second-level cache until it is multiplied. */
+/* Bytes of a panel of W: it stays in the second-level cache until it is multiplied. BLAS packs H
+ * for each panel, which costs too much where panels have fewer rows. */
 #define PANEL_BYTES ((int64_t)1 << 18)
+#define PANEL_LEAST_ROWS 128
 
 bool norma_chain_wants(const norma_chain *chain, norma_observable observable)
 {
@@ -74,6 +77,33 @@ static bool is_scale_free(const norma_chain_spec *spec)
     return spec->bn_eps == 0 && (homogeneous || spec->order == NORMA_CHAIN_NORM_ACT);
 }
 
+/* What a chain in single precision cannot carry. */
+static norma_status check_single(const norma_chain *chain)
+{
+    const norma_observable_request *request = &chain->request;
+    const double least = norma_chain_single_rank_tolerance(&chain->spec);
+    if (!chain->spec.single)
+        return NORMA_OK;
+    if (norma_chain_wants_frame(chain))
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "log_sigma_min and Lyapunov exponents are followed in double precision "
+                          "only: leave them out, or use precision double");
+    if (use_kernels(chain))
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "width %lld and batch %lld: chains of at most %d by %d are computed in "
+                          "vector registers, in double precision only: use precision double",
+                          (long long)chain->spec.width, (long long)chain->spec.batch,
+                          NORMA_LANES_MAX_SIZE, NORMA_LANES_MAX_SIZE);
+    if (norma_chain_wants(chain, NORMA_OBSERVABLE_NUMERICAL_RANK) && !request->rank_single &&
+        request->rank_tolerance < least)
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "numerical_rank of a chain in single precision counts rounding errors "
+                          "below %.2g of the largest singular value: use rank precision single, or "
+                          "a rank tolerance from there on",
+                          least);
+    return NORMA_OK;
+}
+
 static void set_offsets(norma_chain *chain)
 {
     int64_t at = 0;
@@ -91,7 +121,7 @@ static void set_panel(norma_chain *chain)
 {
     const int64_t d = chain->spec.width;
     int64_t rows = PANEL_BYTES / (d * chain->lanes * (int64_t)sizeof(double)) / 4 * 4;
-    chain->panel_rows = rows < 8 ? 8 : rows;
+    chain->panel_rows = rows < PANEL_LEAST_ROWS ? PANEL_LEAST_ROWS : rows;
     if (chain->panel_rows > d)
         chain->panel_rows = d;
 }
@@ -106,6 +136,7 @@ norma_status norma_chain_prepare(norma_chain *chain, const norma_chain_spec *spe
     NORMA_TRY(norma_chain_spec_finish(&chain->spec));
     NORMA_TRY(norma_chain_input_finish(&chain->input, spec->width, chain->spec.batch));
     NORMA_TRY(check_request(chain));
+    NORMA_TRY(check_single(chain));
     if (use_kernels(chain))
         chain->kernels = n_replicas > 2 ? norma_lanes_get() : norma_lanes_get_solo();
     chain->lanes = chain->kernels ? chain->kernels->lanes : 1;
@@ -129,6 +160,8 @@ static double product_numbers(const norma_chain *chain)
         numbers += d * n + d + (double)chain->n_lapack;
     if (haar)
         numbers += d * (exact ? n : d) + d;
+    if (chain->spec.single)
+        numbers += 0.5 * (panel + (double)chain->panel_rows * n + d * n);
     return numbers;
 }
 

@@ -2,6 +2,7 @@
 #include "src/base/mem.h"
 #include "src/chain/chain_state.h"
 #include "src/chain/lapack.h"
+#include "src/chain/single.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -19,6 +20,10 @@ static void multiply_rows(norma_chain *chain, int64_t first, int64_t count, doub
     const norma_chain_spec *spec = &chain->spec;
     const int d = (int)spec->width, n = (int)spec->batch;
     norma_chain_frame *frame = chain->frame;
+    if (spec->single) {
+        norma_chain_single_multiply(chain, first, count, alpha, beta);
+        return;
+    }
     for (int64_t end = first + count; first < end; first += chain->panel_rows) {
         int rows = (int)(end - first < chain->panel_rows ? end - first : chain->panel_rows);
         norma_chain_weights_rows(spec, &chain->draw, first, rows, chain->panel, chain->mask);

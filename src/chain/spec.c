@@ -241,6 +241,24 @@ static norma_status finish_law(norma_chain_spec *spec)
     return NORMA_OK;
 }
 
+/* What has no single-precision product. */
+static norma_status check_single(const norma_chain_spec *spec)
+{
+    const char *preset = preset_names[spec->preset];
+    if (spec->single && spec->law == NORMA_CHAIN_LAW_EXACT)
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "%s: single precision is for chains that draw W itself; law exact (batch "
+                          "%lld below width %lld) is faster in double: leave precision double, or "
+                          "use law pathwise",
+                          preset, (long long)spec->batch, (long long)spec->width);
+    if (spec->single && spec->weights == NORMA_DISTRIBUTION_ORTHOGONAL)
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "%s: orthogonal weights are applied as reflections in double precision; "
+                          "use precision double",
+                          preset);
+    return NORMA_OK;
+}
+
 norma_status norma_chain_spec_finish(norma_chain_spec *spec)
 {
     double moment = 1;
@@ -255,5 +273,6 @@ norma_status norma_chain_spec_finish(norma_chain_spec *spec)
         spec->scale = 1 / sqrt((double)spec->width);
     if (spec->gram_scale == 0)
         spec->gram_scale = 1 / (double)spec->width;
-    return finish_law(spec);
+    NORMA_TRY(finish_law(spec));
+    return check_single(spec);
 }

@@ -89,6 +89,8 @@ typedef struct norma_chain_spec {
     double gram_scale;    /* G = gram_scale H^T H; 0 means 1 / d */
     norma_chain_origin start;
     bool carry_norm; /* no normalization: rescale, carry the logarithm of the norm */
+    bool single;     /* H and W rounded to single precision, W H in its arithmetic; sums,
+                        normalization and observables in double (src/chain/single.h) */
     norma_chain_law law;
 } norma_chain_spec;
 
