@@ -20,7 +20,8 @@ const norma_option norma_job_options[] = {
      .default_text = "10",
      .unit = "minutes",
      .min = NORMA_ABOVE(0),
-     .help = "Save the state of unfinished chains this often."},
+     .help = "Bring what is done to the disk this often: the state of chains under way, finished "
+             "layers of reconstructions."},
     NORMA_OPTION_END,
 };
 

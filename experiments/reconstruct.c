@@ -10,71 +10,21 @@
  *     norma reconstruct --target net.h5 --dataset fashion-mnist --overparam 0.1 --output out.h5
  */
 #include "experiments/driver.h"
-#include "experiments/reconstruct_groups.h"
+#include "experiments/job_options.h"
+#include "experiments/reconstruct_journal.h"
 #include "experiments/reconstruct_options.h"
+#include "experiments/reconstruct_queue.h"
 #include "experiments/reconstruct_run.h"
 #include "experiments/reconstruct_solver.h"
 #include "io/config_read.h"
 #include "mpi/agree.h"
 #include "mpi/log.h"
+#include "mpi/stop.h"
 #include "src/base/mem.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-static norma_status reconstruct_layer(norma_reconstruct_run *run, norma_evaluate *evaluate,
-                                      int64_t replica, int64_t number)
-{
-    norma_reconstruct_row row;
-    NORMA_TRY(norma_reconstruct_run_layer(run, run->call->runtime->world, evaluate, replica, number,
-                                          &row));
-    norma_reconstruct_print_row(run->cell.number, replica, number, &row);
-    norma_progress_update_local(&run->progress, ++run->n_done);
-    return NORMA_OK;
-}
-
-static norma_status reconstruct_replica(norma_reconstruct_run *run, int64_t replica)
-{
-    const norma_images *images = norma_reconstruct_images(&run->inputs);
-    norma_evaluate *evaluate = NULL;
-    norma_status status = NORMA_OK;
-    NORMA_GOTO(status, norma_evaluate_create(run->call->runtime->world, run->cell.network, images,
-                                             images ? images->n_images : 0, 0, &evaluate));
-    for (int64_t i = 0; i < run->cell.n_layers; i++)
-        if (run->cell.layers[i].wanted)
-            NORMA_GOTO(status, reconstruct_layer(run, evaluate, replica, i));
-    if (images)
-        NORMA_GOTO(status, norma_reconstruct_run_compare(run, evaluate, replica));
-    NORMA_GOTO(status, norma_reconstruct_output_memory(&run->output, run->cell.number, replica));
-    status = norma_result_flush(run->output.file);
-done:
-    norma_evaluate_destroy(&evaluate);
-    return status;
-}
-
-static norma_status reconstruct_cell(norma_reconstruct_run *run, int64_t number)
-{
-    norma_status status = NORMA_OK;
-    norma_text where;
-    norma_text_init(&where);
-    norma_config_describe_cell(run->config, number, &where);
-    status = norma_reconstruct_cell_init(run->config, &run->inputs, number, false, &run->cell);
-    NORMA_GOTO(status, norma_agree(run->call->runtime->world, status));
-    NORMA_GOTO(status, norma_reconstruct_output_add_cell(&run->output, &run->cell));
-    if (where.data)
-        norma_log_result("# cell %lld: %s", (long long)number, where.data);
-    for (int64_t r = 0; r < run->output.n_replicas; r++)
-        NORMA_GOTO(status, reconstruct_replica(run, r));
-    if (run->output.with_images)
-        status = norma_reconstruct_output_statistics(&run->output, number, run->evaluations);
-done:
-    if (where.data)
-        status = norma_status_context(status, "%s: ", where.data);
-    norma_text_clear(&where);
-    norma_reconstruct_cell_clear(&run->cell);
-    return status;
-}
 
 static norma_status open_output(norma_reconstruct_run *run)
 {
@@ -106,74 +56,122 @@ done:
     return status;
 }
 
-/* The sweep: one pass a cell. */
+/* The file's end, complete or stopped; then the checkpoint's. */
+static norma_status end_run(norma_reconstruct_run *run, norma_checkpoint **checkpoint,
+                            norma_status status)
+{
+    const char *path = norma_config_get_text(run->config, 0, "output");
+    if (status == NORMA_OK) {
+        NORMA_TRY(norma_result_close(&run->output.file, NORMA_RESULT_COMPLETE));
+        norma_log_result("# result: %s", path);
+        (void)norma_checkpoint_close(checkpoint, true);
+        return NORMA_OK;
+    }
+    const char *reason = norma_stop_reason_local();
+    NORMA_TRY(norma_result_close(&run->output.file, NORMA_RESULT_STOPPED));
+    return NORMA_FAIL(NORMA_STOPPED,
+                      "stopped by %s, what is done is saved in %s.ckpt; --resume continues the run",
+                      reason, path);
+}
+
+static norma_checkpoint_options checkpoint_options(const norma_reconstruct_run *run)
+{
+    return (norma_checkpoint_options){.resume = norma_config_get_flag(run->config, "resume"),
+                                      .force = norma_config_get_flag(run->config, "force"),
+                                      .configuration = run->configuration,
+                                      .free_keys = norma_job_free_keys};
+}
+
 static norma_status reconstruct(norma_reconstruct_run *run)
 {
-    const norma_runtime *runtime = run->call->runtime;
-    int64_t n_cells = norma_config_get_sweep(run->config)->n_cells;
+    const char *path = norma_config_get_text(run->config, 0, "output");
+    norma_checkpoint_options options = checkpoint_options(run);
+    norma_checkpoint *checkpoint = NULL;
     norma_status status = NORMA_OK;
+    NORMA_GOTO(status,
+               norma_checkpoint_open(run->call->runtime->world, path, &options, &checkpoint));
     NORMA_GOTO(status, open_output(run));
-    NORMA_GOTO(status, norma_result_begin(run->output.file));
-    int64_t n_wanted = norma_config_get_count(run->config, "layers");
-    n_wanted = n_wanted > 0 ? n_wanted : run->output.n_layers;
-    status = NORMA_CALLOC(run->evaluations, run->output.n_replicas);
-    NORMA_GOTO(status, norma_agree(runtime->world, status));
-    norma_progress_init_local(&run->progress, "layers", "layer",
-                              n_cells * run->output.n_replicas * n_wanted);
-    if (n_wanted < run->output.n_layers)
-        norma_log_info("%lld of %lld layers are reconstructed, the others stay the target's own",
-                       (long long)n_wanted, (long long)run->output.n_layers);
-    norma_reconstruct_print_heading();
-    bool grouped = norma_reconstruct_group_size(run) < runtime->size;
-    if (grouped)
-        NORMA_GOTO(status, norma_reconstruct_groups(run));
-    for (int64_t cell = 0; !grouped && cell < n_cells; cell++)
-        NORMA_GOTO(status, reconstruct_cell(run, cell));
-    NORMA_GOTO(status, norma_result_close(&run->output.file, NORMA_RESULT_COMPLETE));
-    norma_log_result("# result: %s", norma_config_get_text(run->config, 0, "output"));
+    status = norma_reconstruct_queue(run, checkpoint);
+    if (status == NORMA_OK || status == NORMA_STOPPED)
+        status = end_run(run, &checkpoint, status);
 done:
-    norma_progress_finish_local(&run->progress);
     norma_result_abandon(&run->output.file);
-    NORMA_FREE(run->evaluations);
+    if (norma_checkpoint_close(&checkpoint, false) && status != NORMA_STOPPED)
+        norma_log_info("what was done before is kept in %s.ckpt", path);
     return status;
 }
 
-/* The seed is drawn where none is given, and recorded. */
+/* A seed that was drawn in an earlier go, or a new one; recorded. */
 static norma_status settle_seed(norma_reconstruct_run *run)
 {
+    MPI_Comm world = run->call->runtime->world;
+    const char *output = norma_config_get_text(run->config, 0, "output");
+    char *stored = NULL;
     uint64_t seed = 0;
+    norma_status status = NORMA_OK;
     if (norma_config_has(run->config, "seed"))
         return NORMA_OK;
-    NORMA_TRY(norma_runtime_draw_seed(run->call->runtime, &seed));
-    norma_status status = norma_config_set_seed(run->config, "seed", seed);
-    return norma_agree(run->call->runtime->world, status);
+    if (norma_config_get_flag(run->config, "resume"))
+        NORMA_TRY(norma_checkpoint_recall(world, output, "seed", &stored));
+    if (stored)
+        status = norma_config_set_text(run->config, "seed", stored);
+    else
+        status = norma_runtime_draw_seed(run->call->runtime, &seed);
+    if (status == NORMA_OK && !stored)
+        status = norma_config_set_seed(run->config, "seed", seed);
+    norma_mem_free(stored);
+    return norma_agree(world, status);
+}
+
+/* The effective configuration, and what tells the inputs from others of the same name. */
+static norma_status make_configuration(norma_reconstruct_run *run)
+{
+    norma_text text;
+    char *written = NULL;
+    norma_text_init(&text);
+    NORMA_TRY(norma_config_write(run->config, &written));
+    norma_text_append(&text, "%s", written);
+    norma_reconstruct_fingerprint(&run->inputs, &text);
+    norma_mem_free(written);
+    return norma_text_take(&text, &run->configuration);
+}
+
+/* norma plan is told of another machine. */
+static void adjust_machine(norma_reconstruct_run *run)
+{
+    const norma_config *config = run->config;
+    norma_plan_machine *machine = &run->machine;
+    if (norma_config_has(config, "ranks"))
+        machine->n_ranks = norma_config_get_integer(config, 0, "ranks");
+    machine->ranks_per_node = machine->n_ranks;
+    if (norma_config_has(config, "ranks-per-node"))
+        machine->ranks_per_node = norma_config_get_integer(config, 0, "ranks-per-node");
+    if (norma_config_has(config, "node-memory"))
+        machine->node_memory =
+            (int64_t)(norma_config_get_real(config, 0, "node-memory") * 1073741824.0);
 }
 
 static norma_status plan_or_run(norma_reconstruct_run *run, bool plan)
 {
     const norma_runtime *runtime = run->call->runtime;
-    norma_result_options options = {.force = norma_config_get_flag(run->config, "force")};
+    norma_result_options options = {.force = norma_config_get_flag(run->config, "force"),
+                                    .resume = norma_config_get_flag(run->config, "resume")};
+    double limit = norma_config_has(run->config, "time-limit")
+                       ? norma_config_get_seconds(run->config, 0, "time-limit")
+                       : 0;
     NORMA_TRY(norma_agree(runtime->world, norma_reconstruct_check_options(run->config)));
-    NORMA_TRY(settle_seed(run));
     if (!norma_config_has(run->config, "output"))
         NORMA_TRY(norma_agree(runtime->world,
                               norma_config_set_text(run->config, "output", "reconstruct.h5")));
+    const char *path = norma_config_get_text(run->config, 0, "output");
     if (!plan)
-        NORMA_TRY(norma_result_check(runtime->world,
-                                     norma_config_get_text(run->config, 0, "output"), &options));
+        NORMA_TRY(norma_result_check(runtime->world, path, &options));
+    NORMA_TRY(settle_seed(run));
     NORMA_TRY(norma_reconstruct_inputs_read(runtime, run->config, &run->inputs));
+    NORMA_TRY(norma_agree(runtime->world, make_configuration(run)));
     NORMA_TRY(norma_plan_machine_measure(runtime, &run->machine));
-    if (run->call->plan) {
-        if (norma_config_has(run->config, "ranks"))
-            run->machine.n_ranks = norma_config_get_integer(run->config, 0, "ranks");
-        run->machine.ranks_per_node = run->machine.n_ranks;
-        if (norma_config_has(run->config, "ranks-per-node"))
-            run->machine.ranks_per_node =
-                norma_config_get_integer(run->config, 0, "ranks-per-node");
-        if (norma_config_has(run->config, "node-memory"))
-            run->machine.node_memory =
-                (int64_t)(norma_config_get_real(run->config, 0, "node-memory") * 1073741824.0);
-    }
+    if (run->call->plan)
+        adjust_machine(run);
     norma_rates rates = {0};
     if (plan)
         NORMA_TRY(norma_rates_measure(runtime, &rates));
@@ -183,8 +181,13 @@ static norma_status plan_or_run(norma_reconstruct_run *run, bool plan)
     NORMA_TRY(norma_agree(runtime->world, status));
     if (plan)
         return NORMA_OK;
+    norma_checkpoint_options checkpoint = checkpoint_options(run);
+    NORMA_TRY(norma_checkpoint_check(runtime->world, path, &checkpoint));
     norma_runtime_announce_local(runtime);
-    return reconstruct(run);
+    NORMA_TRY(norma_stop_open(runtime, limit));
+    status = reconstruct(run);
+    norma_stop_close_local();
+    return status;
 }
 
 static norma_status run_driver(const norma_call *call)
@@ -201,6 +204,7 @@ static norma_status run_driver(const norma_call *call)
             norma_log_set_level_local(NORMA_LOG_VERBOSE);
         status = plan_or_run(&run, call->plan || norma_config_get_flag(run.config, "dry-run"));
     }
+    norma_mem_free(run.configuration);
     norma_reconstruct_inputs_clear(&run.inputs);
     norma_config_destroy(&run.config);
     return status;

@@ -1,5 +1,6 @@
 #include "experiments/reconstruct_options.h"
 
+#include "experiments/job_options.h"
 #include "experiments/plan_options.h"
 #include "experiments/reconstruct_statistics.h"
 #include "io/config_common.h"
@@ -321,9 +322,13 @@ static const norma_option options[] = {
 };
 
 static const norma_option *const tables[] = {options, norma_config_random_options,
-                                             norma_config_run_options, NULL};
-static const norma_option *const plan_tables[] = {
-    options, norma_config_random_options, norma_config_run_options, norma_plan_options, NULL};
+                                             norma_job_options, norma_config_run_options, NULL};
+static const norma_option *const plan_tables[] = {options,
+                                                  norma_config_random_options,
+                                                  norma_job_options,
+                                                  norma_config_run_options,
+                                                  norma_plan_options,
+                                                  NULL};
 
 #define DESCRIPTION                                                                                \
     "Solves for the scales and shifts (gamma, beta) with which frozen random layers compute the "  \

@@ -324,6 +324,7 @@ norma_status norma_reconstruct_output_open(norma_reconstruct_output *output,
             norma_config_list_holds(config, "save", NORMA_RECONSTRUCT_SAVE_WEIGHTS);
     }
     norma_result_options options = {.force = norma_config_get_flag(config, "force"),
+                                    .resume = norma_config_get_flag(config, "resume"),
                                     .bytes = norma_reconstruct_output_bytes(config, inputs, first)};
     snprintf(title, sizeof title, "Reconstruction of %s",
              inputs->target ? norma_config_get_text(config, 0, "target") : "a random layer");
@@ -385,8 +386,8 @@ norma_status norma_reconstruct_output_evaluation(norma_reconstruct_output *outpu
         NORMA_TRY(write_field(output, &run_fields[i], cell, &replica, 1, result));
     double rate = 1e-9 * result->n_flops / result->seconds;
     norma_sweep_dimensions_index(output->config, cell, &replica, 1, start);
-    return norma_result_write_replicated(output->file, "gflops_evaluation", NORMA_FLOAT64, start,
-                                         NULL, &rate);
+    return norma_reconstruct_output_put(output, "gflops_evaluation", NORMA_FLOAT64, start, NULL,
+                                        &rate);
 }
 
 norma_status norma_reconstruct_output_statistics(norma_reconstruct_output *output, int64_t cell,

@@ -73,9 +73,17 @@ done:
     return status;
 }
 
+norma_status norma_reconstruct_run_write(norma_reconstruct_run *run, int64_t replica,
+                                         int64_t number, const norma_reconstruct_record *record)
+{
+    NORMA_TRY(norma_reconstruct_output_layer(&run->output, run->cell.number, replica, number,
+                                             &record->solution, &record->extra));
+    return norma_reconstruct_output_arrays(&run->output, &run->cell, replica, number);
+}
+
 norma_status norma_reconstruct_run_layer(norma_reconstruct_run *run, MPI_Comm comm,
                                          norma_evaluate *evaluate, int64_t replica, int64_t number,
-                                         norma_reconstruct_row *row)
+                                         norma_reconstruct_record *record)
 {
     norma_reconstruct_layer *layer = &run->cell.layers[number];
     norma_layer_solution solution;
@@ -94,20 +102,19 @@ norma_status norma_reconstruct_run_layer(norma_reconstruct_run *run, MPI_Comm co
         NORMA_GOTO(status, norma_reconstruct_statistics_fill(comm, &run->cell, &run->inputs,
                                                              evaluate, number, &solution));
 
-    norma_reconstruct_layer_extra extra = norma_reconstruct_layer_extra_of(layer->maps);
-    status = norma_reconstruct_output_layer(&run->output, run->cell.number, replica, number,
-                                            &solution, &extra);
-    if (status == NORMA_OK)
-        status = norma_reconstruct_output_arrays(&run->output, &run->cell, replica, number);
+    record->solution = solution;
+    record->solution.gamma1 = record->solution.gamma2 = record->solution.kernel = NULL;
+    record->extra = norma_reconstruct_layer_extra_of(layer->maps);
+    record->row = row_of(layer, &solution);
+    status = norma_reconstruct_run_write(run, replica, number, record);
     if (run->output.grouped) /* each rank knows of its own writes only */
         status = norma_agree(comm, status);
-    *row = row_of(layer, &solution);
 done:
     norma_layer_solution_clear(&solution);
     return norma_status_context(status, "layer %lld: ", (long long)number);
 }
 
-static void print_comparison(const norma_evaluate_result *e, bool exact)
+void norma_reconstruct_print_comparison(const norma_evaluate_result *e, bool exact)
 {
     const char *verdict = exact ? ": exact" : ": every layer within its epsilon";
     norma_log_result("# %lld images: %lld decisions differ, largest output difference %.3e, RMS "
@@ -121,11 +128,10 @@ static void print_comparison(const norma_evaluate_result *e, bool exact)
 }
 
 norma_status norma_reconstruct_run_compare(norma_reconstruct_run *run, norma_evaluate *evaluate,
-                                           int64_t replica)
+                                           int64_t replica, norma_evaluate_result *result)
 {
     MPI_Comm world = run->call->runtime->world;
     norma_source_layer *sources = NULL;
-    norma_evaluate_result *result = &run->evaluations[replica];
     norma_status status = norma_agree(world, NORMA_CALLOC(sources, run->cell.n_layers));
     if (status != NORMA_OK)
         return status;
@@ -133,9 +139,7 @@ norma_status norma_reconstruct_run_compare(norma_reconstruct_run *run, norma_eva
         if (run->cell.layers[i].wanted)
             sources[i] = norma_reconstruct_source_layer(&run->cell, i);
     NORMA_GOTO(status, norma_evaluate_run(evaluate, sources, result));
-    NORMA_GOTO(status, norma_reconstruct_output_evaluation(&run->output, run->cell.number, replica,
-                                                           result));
-    print_comparison(result, norma_reconstruct_is_exact(&run->cell));
+    status = norma_reconstruct_output_evaluation(&run->output, run->cell.number, replica, result);
 done:
     NORMA_FREE(sources);
     return status;

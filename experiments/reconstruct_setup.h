@@ -115,6 +115,10 @@ NORMA_MUST_USE norma_status norma_reconstruct_pair_init(norma_reconstruct_cell *
 /* The system of a layer, ready to be solved or estimated; borrows from the cell. Local. */
 norma_layer_problem norma_reconstruct_problem(const norma_reconstruct_cell *cell, int64_t number);
 
+/* Points the statistics of a layer at its `measured` ones: mean1, variance1 [c1], mean2, variance2
+ * [c2]. Local. */
+void norma_reconstruct_use_measured(norma_reconstruct_layer *layer);
+
 /* The source layer that runs in the target's place; borrows from the cell. Local. */
 norma_source_layer norma_reconstruct_source_layer(const norma_reconstruct_cell *cell,
                                                   int64_t number);

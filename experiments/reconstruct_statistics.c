@@ -55,6 +55,16 @@ static void fill_kernel(const norma_reconstruct_cell *cell, const norma_reconstr
     }
 }
 
+void norma_reconstruct_use_measured(norma_reconstruct_layer *layer)
+{
+    int64_t c1 = layer->n_features;
+    const double *mean2 = layer->measured + 2 * c1;
+    layer->statistics1 =
+        (norma_bn_statistics){.mean = layer->measured, .variance = layer->measured + c1};
+    layer->statistics2 =
+        (norma_bn_statistics){.mean = mean2, .variance = mean2 + layer->shape.n_channels_out};
+}
+
 static norma_status measure(MPI_Comm comm, const norma_reconstruct_cell *cell,
                             norma_evaluate *evaluate, int64_t number,
                             const norma_layer_solution *solution)
@@ -75,8 +85,7 @@ static norma_status measure(MPI_Comm comm, const norma_reconstruct_cell *cell,
                                                  kernel, mean1, mean1 + c1, mean2, mean2 + c2));
     for (int64_t i = 0; i < c2; i++)
         mean2[i] += layer->maps->constant[i];
-    layer->statistics1 = (norma_bn_statistics){.mean = mean1, .variance = mean1 + c1};
-    layer->statistics2 = (norma_bn_statistics){.mean = mean2, .variance = mean2 + c2};
+    norma_reconstruct_use_measured(layer);
 done:
     NORMA_FREE(kernel);
     return status;
@@ -98,6 +107,17 @@ static norma_status check_variances(const norma_bn_statistics *statistics, int64
     return NORMA_OK;
 }
 
+void norma_reconstruct_statistics_use_given(norma_reconstruct_cell *cell,
+                                            const norma_reconstruct_inputs *inputs, int64_t number)
+{
+    if (cell->statistics != NORMA_STATISTICS_FILE)
+        return;
+    const norma_source_pair *pair = norma_source_pair_local(inputs->source, number);
+    norma_reconstruct_layer *layer = &cell->layers[number];
+    layer->statistics1 = (norma_bn_statistics){pair->mean1, pair->variance1, pair->bias1};
+    layer->statistics2 = (norma_bn_statistics){pair->mean2, pair->variance2, pair->bias2};
+}
+
 norma_status norma_reconstruct_statistics_fill(MPI_Comm comm, norma_reconstruct_cell *cell,
                                                const norma_reconstruct_inputs *inputs,
                                                norma_evaluate *evaluate, int64_t number,
@@ -106,13 +126,9 @@ norma_status norma_reconstruct_statistics_fill(MPI_Comm comm, norma_reconstruct_
     norma_reconstruct_layer *layer = &cell->layers[number];
     if (cell->statistics == NORMA_STATISTICS_UNIT)
         return NORMA_OK;
-    if (cell->statistics == NORMA_STATISTICS_DATASET) {
+    if (cell->statistics == NORMA_STATISTICS_DATASET)
         NORMA_TRY(measure(comm, cell, evaluate, number, solution));
-    } else {
-        const norma_source_pair *pair = norma_source_pair_local(inputs->source, number);
-        layer->statistics1 = (norma_bn_statistics){pair->mean1, pair->variance1, pair->bias1};
-        layer->statistics2 = (norma_bn_statistics){pair->mean2, pair->variance2, pair->bias2};
-    }
+    norma_reconstruct_statistics_use_given(cell, inputs, number);
     norma_status status =
         check_variances(&layer->statistics1, layer->n_features, cell->bn_eps, "feature");
     if (status == NORMA_OK)

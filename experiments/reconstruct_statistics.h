@@ -13,6 +13,10 @@ extern const char *const norma_reconstruct_statistics_names[];
 /* Refuses statistics that have no source, or that nothing stores. Local. */
 NORMA_MUST_USE norma_status norma_reconstruct_statistics_check_options(const norma_config *config);
 
+/* Those of the source file, if that is where they come from. Local. */
+void norma_reconstruct_statistics_use_given(norma_reconstruct_cell *cell,
+                                            const norma_reconstruct_inputs *inputs, int64_t number);
+
 /* The statistics of a layer whose pair, maps and solution are those of the current replica.
  * NORMA_CONFIG when a variance and eps are both 0. Collective. */
 NORMA_MUST_USE norma_status norma_reconstruct_statistics_fill(
