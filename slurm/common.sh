@@ -101,13 +101,15 @@ norma_job_has() {
     return 1
 }
 
-# Should a run be told to resume that was not? Where there is state of its output, unless this is
-# the first go and --force asks to start over.
+# Should a run be told to resume that was not? A later go always (its --output may stand in a YAML
+# file, and without state it begins anew); the first one where there is state of its output, unless
+# --force asks to start over.
 norma_job_resumes() {
     local output
+    norma_job_has --resume "$@" && return 1
+    [ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] && return 0
     output=$(norma_job_option --output "$@")
-    [ -n "$output" ] && [ -e "$output.ckpt" ] && ! norma_job_has --resume "$@" &&
-        { [ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] || ! norma_job_has --force "$@"; }
+    [ -n "$output" ] && [ -e "$output.ckpt" ] && ! norma_job_has --force "$@"
 }
 
 # norma_job_run FOLDER SUBCOMMAND ARGUMENTS...: one run of norma on the ranks of this job. Continues
@@ -121,7 +123,7 @@ norma_job_run() {
     norma_job_end_time
     norma_job_choose_launcher || exit 2
     if norma_job_resumes "$@"; then
-        norma_job_say "continues from $(norma_job_option --output "$@").ckpt"
+        norma_job_say "continues from what an earlier go saved"
         set -- "$@" --resume
     fi
     norma_job_say "${SLURM_NTASKS:-1} ranks of $OMP_NUM_THREADS threads on" \
