@@ -3,7 +3,8 @@
 /*
  * The Markov chain H_0, H_1, .. of a batch of samples through random layers (src/chain/spec.h),
  * for a block of replicas that one core computes together: NORMA_LANES of them in vector lanes
- * where width and batch are at most 64 and there are enough, one otherwise. A replica's numbers
+ * where width and batch are at most 64 and there are enough, one otherwise (with kernels of our own
+ * for matrices up to 256, with BLAS beyond). A replica's numbers
  * depend on seed, cell and its own index only, not on the block it is computed in.
  *
  * H is kept as h 2^e with one integer e a replica, so that inputs scaled by 1e150 and unnormalized

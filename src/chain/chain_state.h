@@ -6,6 +6,10 @@
 #include "src/chain/lanes.h"
 #include "src/chain/weights.h"
 
+/* Behind the rows of a matrix to be factored: rows a power of two apart share few places of the
+ * cache. */
+#define NORMA_CHAIN_PADDING 8
+
 /* Workspace of the measurements; sizes are those of the request. */
 typedef struct norma_chain_scratch {
     double *matrix;         /* [d][N] of one lane: copy for LAPACK and extraction */
@@ -13,7 +17,7 @@ typedef struct norma_chain_scratch {
     float *matrix_single;   /* [d][N] */
     float *singular_single; /* [min(d, N)] */
     double *gram;           /* [m][m][lanes], m = max of the Gram matrices asked for */
-    double *square;         /* [max(d, m)][m][lanes] */
+    double *square;         /* [max(d, m)][m + NORMA_CHAIN_PADDING][lanes], or rows without it */
     double *diagonal, *off; /* [m][lanes] */
     double *work;           /* LAPACK's, or [4][m][lanes] of the tridiagonalization */
     int64_t n_work;

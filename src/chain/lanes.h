@@ -14,8 +14,9 @@
 
 #define NORMA_LANES 8
 
-/* Most columns and rows of a matrix. */
+/* Most columns and rows of a matrix, lanes and solo. */
 #define NORMA_LANES_MAX_SIZE 64
+#define NORMA_SOLO_MAX_SIZE 256
 
 /* One number a lane, aligned as the kernels want every array of theirs. */
 typedef double norma_lanes_values[NORMA_LANES] __attribute__((aligned(64)));

@@ -25,7 +25,8 @@ norma_status norma_chain_scratch_create(norma_chain *chain)
     m = wanted & OF_SAMPLE_GRAM && n > m ? n : m;
     NORMA_TRY(NORMA_CALLOC(s->matrix, d * n));
     NORMA_TRY(NORMA_CALLOC(s->gram, m * m * lanes));
-    NORMA_TRY(NORMA_CALLOC(s->square, wanted & OF_SMALL_GRAM ? longest * small * lanes : 0));
+    NORMA_TRY(NORMA_CALLOC(
+        s->square, wanted & OF_SMALL_GRAM ? longest * (small + NORMA_CHAIN_PADDING) * lanes : 0));
     NORMA_TRY(NORMA_CALLOC(s->diagonal, small * lanes));
     NORMA_TRY(NORMA_CALLOC(s->off, small * lanes));
     NORMA_TRY(NORMA_CALLOC(s->pivots, small));
@@ -48,7 +49,7 @@ double norma_chain_scratch_bytes(const norma_chain *chain)
     double work = 70 * longest + 4 * small * lanes;
     double numbers = d * n + m * m * lanes + 2 * small * lanes + 2 * small + work;
     if (wanted & OF_SMALL_GRAM)
-        numbers += longest * small * lanes;
+        numbers += longest * (small + NORMA_CHAIN_PADDING) * lanes;
     if (chain->request.rank_single && wanted & BIT(NUMERICAL_RANK))
         numbers += 0.5 * (d * n + small + work);
     return 8 * numbers;
@@ -148,8 +149,10 @@ static norma_status measure_set(norma_chain *chain, norma_observable_set set, do
 /* Each part of the set is one member's; a Gram matrix is made again rather than sent. */
 static norma_status measure_together(norma_chain *chain, norma_observable_set set, double *values)
 {
-    static const norma_observable_set parts[] = {OF_SPECTRUM, BIT(TR_M3),
-                                                 OF_SMALL_GRAM & ~BIT(TR_M3), OF_SAMPLE_GRAM};
+    /* with kernels tr_m3 leaves k^2 to the others of its Gram matrix */
+    const norma_observable_set apart = chain->kernels ? 0 : BIT(TR_M3);
+    const norma_observable_set parts[] = {OF_SPECTRUM, apart, OF_SMALL_GRAM & ~apart,
+                                          OF_SAMPLE_GRAM};
     enum { N_PARTS = sizeof parts / sizeof parts[0] };
     const norma_chain_team *team = chain->team;
     norma_observable_set mine = 0;

@@ -46,10 +46,17 @@ static void make_gram(const norma_chain *chain, bool of_samples, double *out)
     mirror(m, chain->lanes, out);
 }
 
+/* Kernels of small matrices proper; larger ones take them for products alone. */
+static bool is_small(const norma_chain *chain)
+{
+    return chain->kernels && chain->spec.width <= NORMA_LANES_MAX_SIZE &&
+           chain->spec.batch <= NORMA_LANES_MAX_SIZE;
+}
+
 static void dot(const norma_chain *chain, int64_t count, const double *x, const double *y,
                 double *out)
 {
-    if (chain->kernels)
+    if (is_small(chain))
         chain->kernels->dot(count, x, y, out);
     else
         out[0] = cblas_ddot((int)count, x, 1, y, 1);
@@ -86,6 +93,19 @@ static void trace_cube(norma_chain *chain, int64_t m, const double *k, double *o
     symmetric_dot(chain, m, k, square, out);
 }
 
+/* out[lanes] = sum over i of scratch.square_ii^power, power 1 or 2, where trace_cube left k^2. */
+static void sum_diagonal(const norma_chain *chain, int64_t m, int power, double *out)
+{
+    const int64_t lanes = chain->lanes;
+    for (int64_t l = 0; l < lanes; l++)
+        out[l] = 0;
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t l = 0; l < lanes; l++) {
+            double x = chain->scratch.square[(i * m + i) * lanes + l];
+            out[l] += power == 1 ? x : x * x;
+        }
+}
+
 /* out[lanes] = sum over rows i of ((H H^T)^2)_ii^2: by the rows of H H^T, or, where k is H^T H, by
  * h_i^T (H^T H) h_i. */
 static void sum_diagonal_squares(norma_chain *chain, bool of_samples, const double *k, double *out)
@@ -120,20 +140,23 @@ static norma_status count_by_factors(norma_chain *chain, int64_t m, const double
 {
     norma_chain_scratch *s = &chain->scratch;
     double *a = s->square;
-    int n = (int)m, info = 0, lwork = LDL_BLOCK * n;
-    memcpy(a, k, (size_t)(m * m) * sizeof *a);
-    for (int64_t i = 0; i < m; i++)
-        a[i * m + i] -= threshold;
-    dsytrf_("U", &n, a, &n, s->pivots, s->work, &lwork, &info);
+    const int64_t row = m + NORMA_CHAIN_PADDING;
+    int n = (int)m, stride = (int)row, info = 0, lwork = LDL_BLOCK * n;
+    for (int64_t i = 0; i < m; i++) {
+        memcpy(a + i * row, k + i * m, (size_t)(i + 1) * sizeof *a);
+        a[i * row + i] -= threshold;
+    }
+    dsytrf_("U", &n, a, &stride, s->pivots, s->work, &lwork, &info);
     if (info < 0)
         return NORMA_FAIL(NORMA_LIBRARY, "DSYTRF returned %d", info);
     int64_t below = 0;
     for (int64_t i = 0; i < m; i++) {
         if (s->pivots[i] > 0) {
-            below += a[i * m + i] < 0;
+            below += a[i * row + i] < 0;
             continue;
         }
-        double off = a[(i + 1) * m + i], first = a[i * m + i], second = a[(i + 1) * m + i + 1];
+        double off = a[(i + 1) * row + i], first = a[i * row + i],
+               second = a[(i + 1) * row + i + 1];
         double determinant = first * second - off * off;
         below += determinant < 0 ? 1 : first + second < 0 ? 2 : 0;
         i++;
@@ -146,7 +169,7 @@ static norma_status tridiagonalize(norma_chain *chain, int64_t m, double *k)
 {
     norma_chain_scratch *s = &chain->scratch;
     int n = (int)m, info = 0, lwork = (int)(s->n_work - m);
-    if (chain->kernels) {
+    if (is_small(chain)) {
         chain->kernels->tridiagonalize(m, k, s->diagonal, s->off, s->work);
         return NORMA_OK;
     }
@@ -171,7 +194,7 @@ static double count_plain(int64_t m, const double *diagonal, const double *off, 
 static norma_status measure_soft_rank(norma_chain *chain, int64_t m, double *k, double *values)
 {
     const int64_t lanes = chain->lanes;
-    const bool factors = !chain->kernels && chain->request.n_tau <= MAX_FACTORIZATIONS;
+    const bool factors = !is_small(chain) && chain->request.n_tau <= MAX_FACTORIZATIONS;
     double *out = values + chain->offset[NORMA_OBSERVABLE_SOFT_RANK] * lanes;
     if (!factors)
         NORMA_TRY(tridiagonalize(chain, m, k));
@@ -184,7 +207,7 @@ static norma_status measure_soft_rank(norma_chain *chain, int64_t m, double *k, 
                 norma_chain_scaled(tau * (double)chain->spec.batch, -2 * chain->exponent[l]);
         if (factors && isfinite(threshold[0]))
             NORMA_TRY(count_by_factors(chain, m, k, threshold[0], &count[0]));
-        else if (chain->kernels)
+        else if (is_small(chain))
             chain->kernels->count_above(m, chain->scratch.diagonal, chain->scratch.off, threshold,
                                         count);
         else
@@ -212,8 +235,16 @@ static norma_status measure_small(norma_chain *chain, norma_observable_set set, 
     double *k = chain->scratch.gram;
     norma_lanes_values x = {0};
     make_gram(chain, of_samples, k);
+    const bool has_square = chain->kernels && set & BIT(TR_M3);
+    if (set & BIT(TR_M3)) {
+        trace_cube(chain, m, k, x);
+        store(chain, NORMA_OBSERVABLE_TR_M3, x, 6, batch * batch * batch, values);
+    }
     if (set & (BIT(STABLE_RANK) | BIT(FRO2))) {
-        symmetric_dot(chain, m, k, k, x);
+        if (has_square)
+            sum_diagonal(chain, m, 1, x);
+        else
+            symmetric_dot(chain, m, k, k, x);
         if (set & BIT(FRO2))
             store(chain, NORMA_OBSERVABLE_FRO2, x, 4, batch * batch, values);
         for (int lane = 0; set & BIT(STABLE_RANK) && lane < chain->n_replicas; lane++) {
@@ -224,12 +255,11 @@ static norma_status measure_small(norma_chain *chain, norma_observable_set set, 
                 trace / x[lane] * trace;
         }
     }
-    if (set & BIT(TR_M3)) {
-        trace_cube(chain, m, k, x);
-        store(chain, NORMA_OBSERVABLE_TR_M3, x, 6, batch * batch * batch, values);
-    }
     if (set & BIT(TR_DIAG2)) {
-        sum_diagonal_squares(chain, of_samples, k, x);
+        if (has_square && !of_samples)
+            sum_diagonal(chain, m, 2, x);
+        else
+            sum_diagonal_squares(chain, of_samples, k, x);
         store(chain, NORMA_OBSERVABLE_TR_DIAG2, x, 8, batch * batch * batch * batch, values);
     }
     return set & BIT(SOFT_RANK) ? measure_soft_rank(chain, m, k, values) : NORMA_OK;

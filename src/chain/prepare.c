@@ -2,6 +2,8 @@
 #include "src/chain/chain_state.h"
 #include "src/chain/single.h"
 
+#include "src/base/cpu.h"
+
 #include <math.h>
 #include <stddef.h>
 
@@ -57,15 +59,28 @@ static norma_status check_request(const norma_chain *chain)
     return NORMA_OK;
 }
 
-static bool use_kernels(const norma_chain *chain)
+/* Has it a product with W itself by kernels, of matrices up to this size? */
+static bool has_product(const norma_chain *chain, int64_t most)
 {
     const norma_chain_spec *spec = &chain->spec;
-    norma_distribution w = spec->weights;
-    return spec->law == NORMA_CHAIN_LAW_PATHWISE && spec->width <= NORMA_LANES_MAX_SIZE &&
-           spec->batch <= NORMA_LANES_MAX_SIZE && !norma_chain_wants_frame(chain) &&
+    return spec->law == NORMA_CHAIN_LAW_PATHWISE && spec->width <= most && spec->batch <= most &&
+           spec->weights != NORMA_DISTRIBUTION_ORTHOGONAL && !norma_chain_wants_frame(chain);
+}
+
+/* Small, and of a law that is drawn in lanes. */
+static bool use_lanes(const norma_chain *chain)
+{
+    norma_distribution w = chain->spec.weights;
+    return has_product(chain, NORMA_LANES_MAX_SIZE) &&
            (w == NORMA_DISTRIBUTION_NORMAL || w == NORMA_DISTRIBUTION_UNIFORM ||
             w == NORMA_DISTRIBUTION_HE_NORMAL || w == NORMA_DISTRIBUTION_HE_UNIFORM ||
             w == NORMA_DISTRIBUTION_XAVIER || w == NORMA_DISTRIBUTION_UNIFORM_POSITIVE);
+}
+
+/* Kernels of one replica; without vectors BLAS is faster. */
+static bool use_solo(const norma_chain *chain)
+{
+    return has_product(chain, NORMA_SOLO_MAX_SIZE) && norma_cpu_isa() != NORMA_ISA_SCALAR;
 }
 
 /* The map H -> H' is homogeneous of degree 0 or 1, so a power of two can be kept aside. */
@@ -88,7 +103,7 @@ static norma_status check_single(const norma_chain *chain)
         return NORMA_FAIL(NORMA_CONFIG,
                           "log_sigma_min and Lyapunov exponents are followed in double precision "
                           "only: leave them out, or use precision double");
-    if (use_kernels(chain))
+    if (use_lanes(chain))
         return NORMA_FAIL(NORMA_CONFIG,
                           "width %lld and batch %lld: chains of at most %d by %d are computed in "
                           "vector registers, in double precision only: use precision double",
@@ -137,8 +152,10 @@ norma_status norma_chain_prepare(norma_chain *chain, const norma_chain_spec *spe
     NORMA_TRY(norma_chain_input_finish(&chain->input, spec->width, chain->spec.batch));
     NORMA_TRY(check_request(chain));
     NORMA_TRY(check_single(chain));
-    if (use_kernels(chain))
-        chain->kernels = n_replicas > 2 ? norma_lanes_get() : norma_lanes_get_solo();
+    if (use_lanes(chain) && n_replicas > 2)
+        chain->kernels = norma_lanes_get();
+    else if (use_lanes(chain) || use_solo(chain))
+        chain->kernels = norma_lanes_get_solo();
     chain->lanes = chain->kernels ? chain->kernels->lanes : 1;
     chain->scale_free = is_scale_free(&chain->spec);
     int64_t longest = chain->spec.width > chain->spec.batch ? chain->spec.width : chain->spec.batch;
@@ -173,7 +190,7 @@ static const char *why_not_shared(const norma_chain *chain)
         return "orthogonal weights are applied as reflections, one after the other";
     if (norma_chain_wants_frame(chain))
         return "log_sigma_min and Lyapunov exponents are followed by one rank";
-    return chain->kernels ? "a chain with width and batch up to 64 is too small" : NULL;
+    return use_lanes(chain) ? "a chain with width and batch up to 64 is too small" : NULL;
 }
 
 void norma_chain_needs_get(const norma_chain *chain, norma_chain_needs *needs)

@@ -12,6 +12,25 @@
  * error there is the rounding over the ratio's square. */
 #define CHOLESKY_RATIO 0.03
 
+/* Rows first .. first + count - 1 of z = alpha W h + beta h by the kernels of small matrices. */
+static void multiply_small(norma_chain *chain, int64_t first, int64_t count, double alpha,
+                           double beta)
+{
+    const norma_chain_spec *spec = &chain->spec;
+    const int64_t d = spec->width, n = spec->batch;
+    const norma_lanes_operand a = {chain->panel, d, 1}, b = {chain->h, n, 1};
+    const double *skip = beta == 0 ? NULL : chain->h;
+    for (int64_t end = first + count; first < end; first += chain->panel_rows) {
+        int64_t rows = end - first < chain->panel_rows ? end - first : chain->panel_rows;
+        int64_t at = first * n * chain->lanes;
+        if (chain->lanes > 1)
+            norma_chain_weights_lanes(spec, &chain->draw, first, rows, chain->panel);
+        else
+            norma_chain_weights_rows(spec, &chain->draw, first, rows, chain->panel, chain->mask);
+        chain->kernels->product(rows, n, d, a, b, alpha, skip ? skip + at : NULL, chain->z + at, 0);
+    }
+}
+
 /* Rows first .. first + count - 1 of W, drawn a panel at a time, times h; y likewise for the frame.
  */
 static void multiply_rows(norma_chain *chain, int64_t first, int64_t count, double alpha,
@@ -22,6 +41,10 @@ static void multiply_rows(norma_chain *chain, int64_t first, int64_t count, doub
     norma_chain_frame *frame = chain->frame;
     if (spec->single) {
         norma_chain_single_multiply(chain, first, count, alpha, beta);
+        return;
+    }
+    if (chain->kernels) {
+        multiply_small(chain, first, count, alpha, beta);
         return;
     }
     for (int64_t end = first + count; first < end; first += chain->panel_rows) {
@@ -61,24 +84,6 @@ static void multiply_panels(norma_chain *chain, double alpha, double beta)
         if (count > 0)
             team->broadcast(team->context, member, count * chain->spec.batch,
                             chain->z + first * chain->spec.batch);
-    }
-}
-
-/* The same for small matrices; the skip connection is added on the way. */
-static void multiply_small(norma_chain *chain, double alpha)
-{
-    const norma_chain_spec *spec = &chain->spec;
-    const int64_t d = spec->width, n = spec->batch;
-    const norma_lanes_operand a = {chain->panel, d, 1}, b = {chain->h, n, 1};
-    const double *skip = isinf(spec->residual) ? NULL : chain->h;
-    for (int64_t first = 0; first < d; first += chain->panel_rows) {
-        int64_t rows = d - first < chain->panel_rows ? d - first : chain->panel_rows;
-        int64_t at = first * n * chain->lanes;
-        if (chain->lanes > 1)
-            norma_chain_weights_lanes(spec, &chain->draw, first, rows, chain->panel);
-        else
-            norma_chain_weights_rows(spec, &chain->draw, first, rows, chain->panel, NULL);
-        chain->kernels->product(rows, n, d, a, b, alpha, skip ? skip + at : NULL, chain->z + at, 0);
     }
 }
 
@@ -208,11 +213,7 @@ norma_status norma_chain_product(norma_chain *chain)
     const bool skip = !isinf(spec->residual);
     const double alpha = norma_chain_weights_factor(spec) * (skip ? spec->residual : 1);
     const double beta = skip ? 1 : 0;
-    if (chain->kernels) {
-        multiply_small(chain, alpha);
-        return NORMA_OK;
-    }
-    if (skip) {
+    if (skip && (!chain->kernels || spec->single)) {
         memcpy(chain->z, chain->h, (size_t)(spec->width * spec->batch) * sizeof *chain->z);
         if (chain->frame)
             memcpy(chain->frame->y, chain->frame->q,

@@ -75,7 +75,7 @@ static void solo_product(int64_t m, int64_t n, int64_t k, norma_lanes_operand a,
                          norma_lanes_operand b, double alpha, const double *add, double *c,
                          int lower)
 {
-    double packed[NORMA_LANES_MAX_SIZE * SOLO_COLUMNS] __attribute__((aligned(64)));
+    double packed[NORMA_SOLO_MAX_SIZE * SOLO_COLUMNS] __attribute__((aligned(64)));
     for (int64_t j = 0; j < n; j += SOLO_COLUMNS) {
         solo_pack(n, k, b, j, packed);
         int64_t i = lower ? j / SOLO_ROWS * SOLO_ROWS : 0;

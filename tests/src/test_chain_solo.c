@@ -1,0 +1,93 @@
+/* src/chain between 65 and 256 channels: products by the vector kernels against those of BLAS,
+ * which the scalar instruction set takes, over some layers of every kind of weights and shape. */
+#include "tests/harness/harness.h"
+
+#include "src/base/cpu.h"
+#include "src/base/mem.h"
+#include "src/chain/chain.h"
+
+#include <math.h>
+
+#define BIT(name) NORMA_OBSERVABLE_BIT(NORMA_OBSERVABLE_##name)
+#define WANTED                                                                                     \
+    (BIT(SOFT_RANK) | BIT(STABLE_RANK) | BIT(FRO2) | BIT(TR_M3) | BIT(TR_DIAG2) |                  \
+     BIT(ORTHOGONALITY_GAP) | BIT(LOG_NORM))
+
+enum { N_LAYERS = 4, N_VALUES = 10 };
+
+/* The observables after N_LAYERS layers with the kernels of `isa`. */
+static void run(norma_isa isa, const norma_chain_spec *spec, double values[N_VALUES])
+{
+    const norma_chain_input input = {.kind = NORMA_CHAIN_INPUT_GAUSSIAN, .epsilon = NAN};
+    const norma_isa usual = norma_cpu_isa();
+    norma_observable_request request;
+    norma_chain *chain = NULL;
+    norma_observable_request_init(&request);
+    request.wanted = WANTED;
+    request.n_tau = 3; /* more than are counted from factors */
+    request.tau[0] = 0.2;
+    request.tau[2] = 1.1;
+    norma_cpu_set_isa(isa);
+    norma_test_ok(norma_chain_create(spec, &input, &request, 1, &chain));
+    assert_true(norma_chain_n_values_all(chain) <= N_VALUES);
+    norma_test_ok(norma_chain_start(chain, 3, 0, 0, 1));
+    for (int layer = 0; layer < N_LAYERS; layer++)
+        norma_test_ok(norma_chain_step(chain));
+    norma_test_ok(norma_chain_measure(chain, WANTED, values));
+    norma_chain_destroy(&chain);
+    norma_cpu_set_isa(usual);
+}
+
+static void compare(const norma_chain_spec *spec)
+{
+    const norma_isa sets[] = {NORMA_ISA_AVX2, NORMA_ISA_AVX512};
+    double expected[N_VALUES] = {0}, found[N_VALUES] = {0};
+    run(NORMA_ISA_SCALAR, spec, expected);
+    for (int s = 0; s < 2; s++) {
+        if (!norma_cpu_supports(sets[s]))
+            continue;
+        run(sets[s], spec, found);
+        for (int v = 0; v < N_VALUES; v++)
+            assert_true(fabs(found[v] - expected[v]) <= 1e-11 * fabs(expected[v]) + 1e-14);
+    }
+}
+
+static void test_shapes(void **state)
+{
+    static const int64_t shapes[][2] = {{256, 256}, {65, 65}, {251, 70}, {66, 255}, {130, 131}};
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        for (int skip = 0; skip < 2; skip++) {
+            norma_chain_spec spec;
+            norma_chain_spec_init(NORMA_CHAIN_RANK20, shapes[i][0], shapes[i][1], &spec);
+            spec.law = NORMA_CHAIN_LAW_PATHWISE;
+            spec.residual = skip ? 0.3 : INFINITY;
+            compare(&spec);
+        }
+}
+
+static void test_laws_and_norms(void **state)
+{
+    static const norma_chain_preset presets[] = {NORMA_CHAIN_THESIS2, NORMA_CHAIN_THESIS3,
+                                                 NORMA_CHAIN_THESIS5_PRE_LN, NORMA_CHAIN_VANILLA};
+    static const norma_distribution laws[] = {
+        NORMA_DISTRIBUTION_ER_NORMAL, NORMA_DISTRIBUTION_ER_SIGN,
+        NORMA_DISTRIBUTION_SPARSE_HE_NORMAL, NORMA_DISTRIBUTION_UNIFORM_POSITIVE};
+    static const int64_t widths[] = {20, 100}; /* masks are not drawn in lanes at any size */
+    (void)state;
+    for (int w = 0; w < 2; w++)
+        for (size_t i = 0; i < sizeof presets / sizeof presets[0]; i++) {
+            norma_chain_spec spec;
+            norma_chain_spec_init(presets[i], widths[w], 90, &spec);
+            spec.law = NORMA_CHAIN_LAW_PATHWISE;
+            spec.weights = laws[i];
+            compare(&spec);
+        }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_shapes),
+    cmocka_unit_test(test_laws_and_norms),
+};
+
+norma_test_main_serial("src.chain.solo", tests)
