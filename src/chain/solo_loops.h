@@ -10,65 +10,94 @@
 #include <stddef.h>
 
 #define SOLO_ROWS 4
-#define SOLO_COLUMNS ((ptrdiff_t)2 * LANES_WIDTH)
+#define SOLO_VECTORS 2
+#define SOLO_COLUMNS ((ptrdiff_t)SOLO_VECTORS * LANES_WIDTH)
 
 LANES_INLINE int64_t solo_part(int64_t left)
 {
     return left < LANES_WIDTH ? left : LANES_WIDTH;
 }
 
-/* Columns `first` on of operand b as packed[k][SOLO_COLUMNS], zeros beyond its n columns. */
-LANES_INLINE void solo_pack(int64_t n, int64_t k, norma_lanes_operand b, int64_t first,
-                            double *packed)
+/* Columns first .. first + width - 1 of operand b as packed[k][columns], zeros beyond. */
+LANES_INLINE void solo_pack(int64_t width, int64_t k, norma_lanes_operand b, int64_t first,
+                            int64_t columns, double *packed)
 {
-    int64_t width = n - first < SOLO_COLUMNS ? n - first : SOLO_COLUMNS;
     const double *from = b.data + first * b.column;
-    if (width < SOLO_COLUMNS)
-        for (int64_t q = 0; q < k * SOLO_COLUMNS; q++)
+    if (width < columns)
+        for (int64_t q = 0; q < k * columns; q++)
             packed[q] = 0;
     if (b.column == 1)
         for (int64_t q = 0; q < k; q++)
             for (int64_t j = 0; j < width; j += LANES_WIDTH)
-                v_store_part(packed + q * SOLO_COLUMNS + j, solo_part(width - j),
+                v_store_part(packed + q * columns + j, solo_part(width - j),
                              v_load_part(from + q * b.row + j, solo_part(width - j)));
     else
         for (int64_t j = 0; j < width; j++)
             for (int64_t q = 0; q < k; q++)
-                packed[q * SOLO_COLUMNS + j] = from[j * b.column + q * b.row];
+                packed[q * columns + j] = from[j * b.column + q * b.row];
 }
 
-/* mr rows of the product, the packed columns; left counts the columns to store. */
-LANES_INLINE void solo_block(int mr, int64_t k, const double *a, int64_t a_row, int64_t a_column,
-                             const double *packed, double alpha, const double *add, double *c,
-                             int64_t n, int64_t left)
+/* Where the elements of a block go: factor, what is added, result, their columns, and how many of
+ * the packed ones there are. */
+typedef struct solo_target {
+    double alpha;
+    const double *add;
+    double *c;
+    int64_t n, width;
+} solo_target;
+
+/* Rows i .. i + mr - 1 of the product with nv vectors of packed columns; mr and nv are constants
+ * after inlining. */
+LANES_INLINE void solo_block(int mr, int nv, int64_t k, norma_lanes_operand a, int64_t i,
+                             const double *packed, const solo_target *target)
 {
-    vec sum[SOLO_ROWS][2];
+    const double *from = a.data + i * a.row;
+    vec sum[SOLO_ROWS][SOLO_VECTORS];
 #pragma GCC unroll 4
-    for (int i = 0; i < mr; i++)
-        sum[i][0] = sum[i][1] = v_set(0);
+    for (int r = 0; r < mr; r++)
+#pragma GCC unroll 2
+        for (int h = 0; h < nv; h++)
+            sum[r][h] = v_set(0);
     for (int64_t q = 0; q < k; q++) {
-        vec b0 = v_load(packed), b1 = v_load(packed + LANES_WIDTH);
+        vec b[SOLO_VECTORS];
+#pragma GCC unroll 2
+        for (int h = 0; h < nv; h++)
+            b[h] = v_load(packed + (ptrdiff_t)h * LANES_WIDTH);
 #pragma GCC unroll 4
-        for (int i = 0; i < mr; i++) {
-            vec x = v_set(a[i * a_row]);
-            sum[i][0] = v_fma(x, b0, sum[i][0]);
-            sum[i][1] = v_fma(x, b1, sum[i][1]);
+        for (int r = 0; r < mr; r++) {
+            vec x = v_set(from[r * a.row]);
+#pragma GCC unroll 2
+            for (int h = 0; h < nv; h++)
+                sum[r][h] = v_fma(x, b[h], sum[r][h]);
         }
-        packed += SOLO_COLUMNS;
-        a += a_column;
+        packed += (ptrdiff_t)nv * LANES_WIDTH;
+        from += a.column;
     }
 #pragma GCC unroll 4
-    for (int i = 0; i < mr; i++)
+    for (int r = 0; r < mr; r++)
 #pragma GCC unroll 2
-        for (int64_t h = 0; h < 2; h++) {
-            int64_t at = i * n + h * LANES_WIDTH, part = left - h * LANES_WIDTH;
+        for (int h = 0; h < nv; h++) {
+            int64_t at = (i + r) * target->n + (int64_t)h * LANES_WIDTH;
+            int64_t part = target->width - (int64_t)h * LANES_WIDTH;
             if (part <= 0)
                 break;
             part = solo_part(part);
-            v_store_part(c + at, part,
-                         add ? v_fma(v_set(alpha), sum[i][h], v_load_part(add + at, part))
-                             : v_mul(v_set(alpha), sum[i][h]));
+            vec value = target->add ? v_fma(v_set(target->alpha), sum[r][h],
+                                            v_load_part(target->add + at, part))
+                                    : v_mul(v_set(target->alpha), sum[r][h]);
+            v_store_part(target->c + at, part, value);
         }
+}
+
+/* Rows `begin` on of nv vectors of columns. */
+LANES_INLINE void solo_strip(int nv, int64_t begin, int64_t m, int64_t k, norma_lanes_operand a,
+                             const double *packed, const solo_target *target)
+{
+    int64_t i = begin;
+    for (; i + SOLO_ROWS <= m; i += SOLO_ROWS)
+        solo_block(SOLO_ROWS, nv, k, a, i, packed, target);
+    for (; i < m; i++)
+        solo_block(1, nv, k, a, i, packed, target);
 }
 
 static void solo_product(int64_t m, int64_t n, int64_t k, norma_lanes_operand a,
@@ -77,14 +106,16 @@ static void solo_product(int64_t m, int64_t n, int64_t k, norma_lanes_operand a,
 {
     double packed[NORMA_SOLO_MAX_SIZE * SOLO_COLUMNS] __attribute__((aligned(64)));
     for (int64_t j = 0; j < n; j += SOLO_COLUMNS) {
-        solo_pack(n, k, b, j, packed);
-        int64_t i = lower ? j / SOLO_ROWS * SOLO_ROWS : 0;
-        for (; i + SOLO_ROWS <= m; i += SOLO_ROWS)
-            solo_block(SOLO_ROWS, k, a.data + i * a.row, a.row, a.column, packed, alpha,
-                       add ? add + i * n + j : NULL, c + i * n + j, n, n - j);
-        for (; i < m; i++)
-            solo_block(1, k, a.data + i * a.row, a.row, a.column, packed, alpha,
-                       add ? add + i * n + j : NULL, c + i * n + j, n, n - j);
+        const int64_t width = n - j < SOLO_COLUMNS ? n - j : SOLO_COLUMNS;
+        const int64_t begin = lower ? j / SOLO_ROWS * SOLO_ROWS : 0;
+        const solo_target target = {alpha, add ? add + j : NULL, c + j, n, width};
+        if (width > LANES_WIDTH) {
+            solo_pack(width, k, b, j, SOLO_COLUMNS, packed);
+            solo_strip(SOLO_VECTORS, begin, m, k, a, packed, &target);
+        } else {
+            solo_pack(width, k, b, j, LANES_WIDTH, packed);
+            solo_strip(1, begin, m, k, a, packed, &target);
+        }
     }
 }
 
@@ -203,32 +234,32 @@ typedef struct solo_update {
     double *p;
 } solo_update;
 
-/* Columns j .. j + part - 1 of rows i and, with `two`, i + 1: updated, and p gathered. */
-LANES_INLINE void solo_update_piece(const solo_update *u, int two, int64_t m, int64_t i, int64_t j,
+/* Columns j .. j + part - 1 of rows i .. i + mr - 1: updated, and p gathered. */
+LANES_INLINE void solo_update_piece(const solo_update *u, int mr, int64_t m, int64_t i, int64_t j,
                                     int64_t part, double *k)
 {
     double *row = k + i * m + j;
     vec v = v_load_part(u->v + j, part), w = v_load_part(u->w + j, part);
-    vec x = lanes_changed(v_load_part(row, part), v_set(u->v[i]), v_set(u->w[i]), v, w);
-    vec p = v_fma(x, v_set(u->next[i]), v_load_part(u->p + j, part));
-    v_store_part(row, part, x);
-    if (two) {
-        x = lanes_changed(v_load_part(row + m, part), v_set(u->v[i + 1]), v_set(u->w[i + 1]), v, w);
-        p = v_fma(x, v_set(u->next[i + 1]), p);
-        v_store_part(row + m, part, x);
+    vec p = v_load_part(u->p + j, part);
+#pragma GCC unroll 4
+    for (int r = 0; r < mr; r++) {
+        vec x = lanes_changed(v_load_part(row + r * m, part), v_set(u->v[i + r]),
+                              v_set(u->w[i + r]), v, w);
+        p = v_fma(x, v_set(u->next[i + r]), p);
+        v_store_part(row + r * m, part, x);
     }
     v_store_part(u->p + j, part, p);
 }
 
 /* As lanes_update. Columns begin at a whole vector: those before `begin` are never read again. */
-LANES_INLINE void solo_update_rows(const solo_update *u, int two, int64_t m, int64_t i,
+LANES_INLINE void solo_update_rows(const solo_update *u, int mr, int64_t m, int64_t i,
                                    int64_t begin, double *k)
 {
     int64_t j = begin / LANES_WIDTH * LANES_WIDTH;
     for (; j + LANES_WIDTH <= m; j += LANES_WIDTH)
-        solo_update_piece(u, two, m, i, j, LANES_WIDTH, k);
+        solo_update_piece(u, mr, m, i, j, LANES_WIDTH, k);
     if (j < m)
-        solo_update_piece(u, two, m, i, j, m - j, k);
+        solo_update_piece(u, mr, m, i, j, m - j, k);
 }
 
 /* The last update taken off row `step` from the diagonal on. */
@@ -259,10 +290,12 @@ static void solo_tridiagonalize(int64_t m, double *k, double *diagonal, double *
             p[i] = 0;
         const solo_update update = {v, w, next, p};
         int64_t i = step + 1;
+        for (; i + SOLO_ROWS <= m; i += SOLO_ROWS)
+            solo_update_rows(&update, SOLO_ROWS, m, i, step + 1, k);
         for (; i + 2 <= m; i += 2)
-            solo_update_rows(&update, 1, m, i, step + 1, k);
+            solo_update_rows(&update, 2, m, i, step + 1, k);
         if (i < m)
-            solo_update_rows(&update, 0, m, i, step + 1, k);
+            solo_update_rows(&update, 1, m, i, step + 1, k);
         for (i = step + 1; i < m; i++) {
             p[i] *= factor;
             dot = fma(p[i], next[i], dot);
