@@ -15,7 +15,7 @@
 #include "experiments/chain_plan.h"
 #include "experiments/chain_run.h"
 #include "experiments/driver.h"
-#include "experiments/job_options.h"
+#include "experiments/job_run.h"
 #include "io/config_read.h"
 #include "mpi/agree.h"
 #include "mpi/log.h"
@@ -47,65 +47,18 @@ static norma_status make_configuration(run_state *run)
     return norma_text_take(&text, &run->configuration);
 }
 
-/* A seed that was drawn in an earlier go, or a new one. */
-static norma_status settle_seed(run_state *run)
-{
-    MPI_Comm world = run->call->runtime->world;
-    const char *output = norma_config_get_text(run->config, 0, "output");
-    char *stored = NULL;
-    uint64_t seed = 0;
-    if (norma_config_has(run->config, "seed"))
-        return NORMA_OK;
-    if (norma_config_get_flag(run->config, "resume"))
-        NORMA_TRY(norma_checkpoint_recall(world, output, "seed", &stored));
-    norma_status status = NORMA_OK;
-    if (stored)
-        status = norma_config_set_text(run->config, "seed", stored);
-    else
-        status = norma_runtime_draw_seed(run->call->runtime, &seed);
-    if (status == NORMA_OK && !stored)
-        status = norma_config_set_seed(run->config, "seed", seed);
-    norma_mem_free(stored);
-    return norma_agree(world, status);
-}
-
-static norma_checkpoint_options checkpoint_options(const run_state *run)
-{
-    return (norma_checkpoint_options){.resume = norma_config_get_flag(run->config, "resume"),
-                                      .force = norma_config_get_flag(run->config, "force"),
-                                      .configuration = run->configuration,
-                                      .free_keys = norma_job_free_keys};
-}
-
 static norma_status open_all(run_state *run, const norma_result_options *options)
 {
     const norma_call *call = run->call;
     const char *path = norma_config_get_text(run->config, 0, "output");
-    norma_checkpoint_options checkpoint = checkpoint_options(run);
+    norma_checkpoint_options checkpoint =
+        norma_job_checkpoint_options(run->config, run->configuration);
     NORMA_TRY(norma_checkpoint_open(call->runtime->world, path, &checkpoint, &run->checkpoint));
     NORMA_TRY(norma_chain_output_open(&run->output, call->runtime, call->argc, call->argv,
                                       &run->setup, run->configuration, options));
     return norma_replicas_create(call->runtime->world,
                                  norma_config_get_integer(run->config, 0, "group-size"),
                                  &run->replicas);
-}
-
-/* The file's end, complete or stopped; then the checkpoint's. */
-static norma_status end_run(run_state *run, norma_status status)
-{
-    const char *path = norma_config_get_text(run->config, 0, "output");
-    if (status == NORMA_OK) {
-        NORMA_TRY(norma_chain_output_pool(&run->output));
-        NORMA_TRY(norma_result_close(&run->output.file, NORMA_RESULT_COMPLETE));
-        norma_log_result("# result: %s", path);
-        (void)norma_checkpoint_close(&run->checkpoint, true);
-        return NORMA_OK;
-    }
-    const char *reason = norma_stop_reason_local();
-    NORMA_TRY(norma_result_close(&run->output.file, NORMA_RESULT_STOPPED));
-    return NORMA_FAIL(NORMA_STOPPED,
-                      "stopped by %s, state saved in %s.ckpt; --resume continues the run", reason,
-                      path);
 }
 
 static norma_status compute(run_state *run, const norma_result_options *options)
@@ -119,8 +72,10 @@ static norma_status compute(run_state *run, const norma_result_options *options)
     blocks.save_interval = 60 * norma_config_get_real(run->config, 0, "checkpoint-every");
     NORMA_GOTO(status, norma_chain_run_replay(&blocks));
     status = norma_chain_run_all(&blocks);
+    if (status == NORMA_OK)
+        status = norma_chain_output_pool(&run->output);
     if (status == NORMA_OK || status == NORMA_STOPPED)
-        status = end_run(run, status);
+        status = norma_job_end(run->config, &run->output.file, &run->checkpoint, status);
 done:
     norma_chain_run_clear(&blocks);
     norma_replicas_destroy(&run->replicas);
@@ -132,33 +87,12 @@ done:
     return status;
 }
 
-/* This machine, or what norma plan is told of another one. */
-static norma_status find_machine(const run_state *run, norma_plan_machine *machine)
-{
-    const norma_config *config = run->config;
-    NORMA_TRY(norma_plan_machine_measure(run->call->runtime, machine));
-    if (!run->call->plan)
-        return NORMA_OK;
-    if (norma_config_has(config, "ranks"))
-        machine->n_ranks = norma_config_get_integer(config, 0, "ranks");
-    machine->ranks_per_node = machine->n_ranks;
-    if (norma_config_has(config, "ranks-per-node"))
-        machine->ranks_per_node = norma_config_get_integer(config, 0, "ranks-per-node");
-    if (norma_config_has(config, "node-memory"))
-        machine->node_memory =
-            (int64_t)(norma_config_get_real(config, 0, "node-memory") * 1073741824.0);
-    return NORMA_OK;
-}
-
 static norma_status plan_or_run(run_state *run, bool plan)
 {
     norma_plan_machine machine;
     const norma_runtime *runtime = run->call->runtime;
     norma_result_options options = {.force = norma_config_get_flag(run->config, "force"),
                                     .resume = norma_config_get_flag(run->config, "resume")};
-    double limit = norma_config_has(run->config, "time-limit")
-                       ? norma_config_get_seconds(run->config, 0, "time-limit")
-                       : 0;
     if (!norma_config_has(run->config, "output"))
         NORMA_TRY(
             norma_agree(runtime->world, norma_config_set_text(run->config, "output", "chain.h5")));
@@ -166,17 +100,19 @@ static norma_status plan_or_run(run_state *run, bool plan)
     NORMA_TRY(norma_agree(runtime->world, norma_chain_check_options(run->config)));
     if (!plan)
         NORMA_TRY(norma_result_check(runtime->world, path, &options));
-    NORMA_TRY(settle_seed(run));
+    NORMA_TRY(norma_job_settle_seed(run->call, run->config));
     NORMA_TRY(norma_chain_setup_read(runtime, run->config, &run->setup));
     NORMA_TRY(norma_agree(runtime->world, make_configuration(run)));
-    NORMA_TRY(find_machine(run, &machine));
+    NORMA_TRY(norma_plan_machine_measure(runtime, &machine));
+    norma_job_place(run->call, run->config, &machine);
     NORMA_TRY(norma_chain_plan(runtime, &run->setup, &machine, plan));
     if (plan)
         return NORMA_OK;
-    norma_checkpoint_options checkpoint = checkpoint_options(run);
+    norma_checkpoint_options checkpoint =
+        norma_job_checkpoint_options(run->config, run->configuration);
     NORMA_TRY(norma_checkpoint_check(runtime->world, path, &checkpoint));
     options.bytes = norma_chain_output_bytes(&run->setup);
-    NORMA_TRY(norma_stop_open(runtime, limit));
+    NORMA_TRY(norma_stop_open(runtime, norma_job_time_limit(run->config)));
     norma_status status = compute(run, &options);
     norma_stop_close_local();
     return status;

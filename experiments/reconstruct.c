@@ -10,7 +10,7 @@
  *     norma reconstruct --target net.h5 --dataset fashion-mnist --overparam 0.1 --output out.h5
  */
 #include "experiments/driver.h"
-#include "experiments/job_options.h"
+#include "experiments/job_run.h"
 #include "experiments/reconstruct_journal.h"
 #include "experiments/reconstruct_options.h"
 #include "experiments/reconstruct_queue.h"
@@ -56,36 +56,11 @@ done:
     return status;
 }
 
-/* The file's end, complete or stopped; then the checkpoint's. */
-static norma_status end_run(norma_reconstruct_run *run, norma_checkpoint **checkpoint,
-                            norma_status status)
-{
-    const char *path = norma_config_get_text(run->config, 0, "output");
-    if (status == NORMA_OK) {
-        NORMA_TRY(norma_result_close(&run->output.file, NORMA_RESULT_COMPLETE));
-        norma_log_result("# result: %s", path);
-        (void)norma_checkpoint_close(checkpoint, true);
-        return NORMA_OK;
-    }
-    const char *reason = norma_stop_reason_local();
-    NORMA_TRY(norma_result_close(&run->output.file, NORMA_RESULT_STOPPED));
-    return NORMA_FAIL(NORMA_STOPPED,
-                      "stopped by %s, what is done is saved in %s.ckpt; --resume continues the run",
-                      reason, path);
-}
-
-static norma_checkpoint_options checkpoint_options(const norma_reconstruct_run *run)
-{
-    return (norma_checkpoint_options){.resume = norma_config_get_flag(run->config, "resume"),
-                                      .force = norma_config_get_flag(run->config, "force"),
-                                      .configuration = run->configuration,
-                                      .free_keys = norma_job_free_keys};
-}
-
 static norma_status reconstruct(norma_reconstruct_run *run)
 {
     const char *path = norma_config_get_text(run->config, 0, "output");
-    norma_checkpoint_options options = checkpoint_options(run);
+    norma_checkpoint_options options =
+        norma_job_checkpoint_options(run->config, run->configuration);
     norma_checkpoint *checkpoint = NULL;
     norma_status status = NORMA_OK;
     NORMA_GOTO(status,
@@ -93,34 +68,12 @@ static norma_status reconstruct(norma_reconstruct_run *run)
     NORMA_GOTO(status, open_output(run));
     status = norma_reconstruct_queue(run, checkpoint);
     if (status == NORMA_OK || status == NORMA_STOPPED)
-        status = end_run(run, &checkpoint, status);
+        status = norma_job_end(run->config, &run->output.file, &checkpoint, status);
 done:
     norma_result_abandon(&run->output.file);
     if (norma_checkpoint_close(&checkpoint, false) && status != NORMA_STOPPED)
         norma_log_info("what was done before is kept in %s.ckpt", path);
     return status;
-}
-
-/* A seed that was drawn in an earlier go, or a new one; recorded. */
-static norma_status settle_seed(norma_reconstruct_run *run)
-{
-    MPI_Comm world = run->call->runtime->world;
-    const char *output = norma_config_get_text(run->config, 0, "output");
-    char *stored = NULL;
-    uint64_t seed = 0;
-    norma_status status = NORMA_OK;
-    if (norma_config_has(run->config, "seed"))
-        return NORMA_OK;
-    if (norma_config_get_flag(run->config, "resume"))
-        NORMA_TRY(norma_checkpoint_recall(world, output, "seed", &stored));
-    if (stored)
-        status = norma_config_set_text(run->config, "seed", stored);
-    else
-        status = norma_runtime_draw_seed(run->call->runtime, &seed);
-    if (status == NORMA_OK && !stored)
-        status = norma_config_set_seed(run->config, "seed", seed);
-    norma_mem_free(stored);
-    return norma_agree(world, status);
 }
 
 /* The effective configuration, and what tells the inputs from others of the same name. */
@@ -136,29 +89,11 @@ static norma_status make_configuration(norma_reconstruct_run *run)
     return norma_text_take(&text, &run->configuration);
 }
 
-/* norma plan is told of another machine. */
-static void adjust_machine(norma_reconstruct_run *run)
-{
-    const norma_config *config = run->config;
-    norma_plan_machine *machine = &run->machine;
-    if (norma_config_has(config, "ranks"))
-        machine->n_ranks = norma_config_get_integer(config, 0, "ranks");
-    machine->ranks_per_node = machine->n_ranks;
-    if (norma_config_has(config, "ranks-per-node"))
-        machine->ranks_per_node = norma_config_get_integer(config, 0, "ranks-per-node");
-    if (norma_config_has(config, "node-memory"))
-        machine->node_memory =
-            (int64_t)(norma_config_get_real(config, 0, "node-memory") * 1073741824.0);
-}
-
 static norma_status plan_or_run(norma_reconstruct_run *run, bool plan)
 {
     const norma_runtime *runtime = run->call->runtime;
     norma_result_options options = {.force = norma_config_get_flag(run->config, "force"),
                                     .resume = norma_config_get_flag(run->config, "resume")};
-    double limit = norma_config_has(run->config, "time-limit")
-                       ? norma_config_get_seconds(run->config, 0, "time-limit")
-                       : 0;
     NORMA_TRY(norma_agree(runtime->world, norma_reconstruct_check_options(run->config)));
     if (!norma_config_has(run->config, "output"))
         NORMA_TRY(norma_agree(runtime->world,
@@ -166,12 +101,11 @@ static norma_status plan_or_run(norma_reconstruct_run *run, bool plan)
     const char *path = norma_config_get_text(run->config, 0, "output");
     if (!plan)
         NORMA_TRY(norma_result_check(runtime->world, path, &options));
-    NORMA_TRY(settle_seed(run));
+    NORMA_TRY(norma_job_settle_seed(run->call, run->config));
     NORMA_TRY(norma_reconstruct_inputs_read(runtime, run->config, &run->inputs));
     NORMA_TRY(norma_agree(runtime->world, make_configuration(run)));
     NORMA_TRY(norma_plan_machine_measure(runtime, &run->machine));
-    if (run->call->plan)
-        adjust_machine(run);
+    norma_job_place(run->call, run->config, &run->machine);
     norma_rates rates = {0};
     if (plan)
         NORMA_TRY(norma_rates_measure(runtime, &rates));
@@ -181,10 +115,11 @@ static norma_status plan_or_run(norma_reconstruct_run *run, bool plan)
     NORMA_TRY(norma_agree(runtime->world, status));
     if (plan)
         return NORMA_OK;
-    norma_checkpoint_options checkpoint = checkpoint_options(run);
+    norma_checkpoint_options checkpoint =
+        norma_job_checkpoint_options(run->config, run->configuration);
     NORMA_TRY(norma_checkpoint_check(runtime->world, path, &checkpoint));
     norma_runtime_announce_local(runtime);
-    NORMA_TRY(norma_stop_open(runtime, limit));
+    NORMA_TRY(norma_stop_open(runtime, norma_job_time_limit(run->config)));
     status = reconstruct(run);
     norma_stop_close_local();
     return status;

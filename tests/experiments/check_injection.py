@@ -68,8 +68,8 @@ def main():
     walk(2, 1, "lu", 1)
     walk(1, 0, "lu", 23)
     walk(3, 1, "krylov", 23)
-    walk(3, 2, "lu", 11, ["--replicas", "3", "--group-size", "1"])
-    walk(4, 1, "lu", 17, ["--replicas", "3", "--group-size", "2"])
+    walk(3, 2, "lu", 23, ["--replicas", "3", "--group-size", "1"])
+    walk(4, 1, "lu", 37, ["--replicas", "3", "--group-size", "2"])
     program.finish()
 
 
