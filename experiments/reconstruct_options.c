@@ -13,6 +13,11 @@ static const char *const distributions[] = {
     "normal",           "uniform",   "he-normal", "he-uniform",       "xavier", "orthogonal",
     "sparse-he-normal", "er-normal", "er-sign",   "uniform-positive", NULL,
 };
+static const char *const source_distributions[] = {
+    "normal",     "uniform",          "he-normal",  "he-uniform", "xavier",
+    "orthogonal", "sparse-he-normal", "er-normal",  "er-sign",    "uniform-positive",
+    "id-cond",    "id-cond-min",      "ortho-cond", NULL,
+};
 static const char *const width_rules[] = {"max", "min", NULL};
 static const char *const activations[] = {"relu", "leaky-relu", "tanh",     "sigmoid", "gelu",
                                           "silu", "softplus",   "identity", NULL};
@@ -72,9 +77,10 @@ static const norma_option options[] = {
      .many = NORMA_SWEEP,
      .group = "Source",
      .default_text = "he-normal",
-     .choices = distributions,
+     .choices = source_distributions,
      .exclusive = "source",
-     .help = "Law of the frozen source weights."},
+     .help = "Law of the frozen source weights. id-cond, id-cond-min (for the min rule) and "
+             "ortho-cond are RF's well-conditioned features."},
     {.name = "source",
      .type = NORMA_OPTION_PATH,
      .group = "Source",

@@ -396,6 +396,10 @@ norma_status norma_reconstruct_pair_init(norma_reconstruct_cell *cell,
                    .replica = replica,
                    .cell = cell->stream_cell},
         .n_features = layer->n_features,
+        .pair = {.n_outputs = layer->shape.n_channels_out,
+                 .n_inputs = layer->shape.n_channels_in,
+                 .first = {layer->shape.kernel.first.height, layer->shape.kernel.first.width},
+                 .second = {layer->shape.kernel.second.height, layer->shape.kernel.second.width}},
     };
     const norma_source_pair *pair =
         inputs->source ? norma_source_pair_local(inputs->source, number) : NULL;

@@ -2,6 +2,7 @@
 
 #include "mpi/agree.h"
 #include "mpi/evaluate_state.h"
+#include "mpi/progress.h"
 #include "mpi/runtime.h"
 #include "src/base/index.h"
 #include "src/base/mem.h"
@@ -28,6 +29,8 @@ typedef struct run_state {
     image_record *records;   /* [n_images]; this rank's part is filled first; owned */
     int64_t n_clipped;
     double seconds;
+    norma_progress progress;
+    double n_done; /* flops of this rank's images */
 } run_state;
 
 /* The extents of the pairs among the layers, for the work's size. */
@@ -77,6 +80,8 @@ static void run_source_local(norma_evaluate *e, const norma_source_layer *source
             norma_source_propagate(run->work, &source[l], &e->network->layers[l], first, n, run->in,
                                    run->out, &run->n_clipped);
             run->seconds += MPI_Wtime() - started;
+            run->n_done += (double)n * norma_source_flops(&source[l].shape);
+            norma_progress_update_local(&run->progress, (int64_t)run->n_done);
         } else {
             norma_forward_layer(e->forward, l, n, run->in, run->out);
         }
@@ -169,6 +174,16 @@ static void summarize_local(const norma_evaluate *e, const image_record *records
     result->accuracy_source = e->images->labels ? (double)n_right_source / n : NAN;
 }
 
+/* Of this rank's images. */
+static int64_t local_flops(const norma_evaluate *e, const norma_source_layer *source)
+{
+    double flops = 0;
+    for (int64_t l = 0; l < e->network->n_layers; l++)
+        if (source[l].w1)
+            flops += (double)e->n_local * norma_source_flops(&source[l].shape);
+    return flops < 9e18 ? (int64_t)flops : INT64_MAX;
+}
+
 norma_status norma_evaluate_run(norma_evaluate *e, const norma_source_layer *source,
                                 norma_evaluate_result *result)
 {
@@ -181,11 +196,13 @@ norma_status norma_evaluate_run(norma_evaluate *e, const norma_source_layer *sou
     if (status != NORMA_OK)
         goto done;
     int blas_threads = norma_evaluate_enter_threads_local();
+    norma_progress_init_local(&run.progress, "source network", "flop", local_flops(e, source));
     for (int64_t b = 0; b < norma_evaluate_n_batches_local(e) && status == NORMA_OK; b++) {
         norma_evaluate_advance_local(e, b, e->network->n_layers);
         run_source_local(e, source, b, &run);
         status = compare_local(e, b, e->held, run.in, run.records);
     }
+    norma_progress_finish_local(&run.progress);
     norma_runtime_set_blas_threads_local(blas_threads);
     NORMA_GOTO(status, norma_agree(e->comm, status));
     NORMA_GOTO(status, gather_records(e, run.records));

@@ -12,6 +12,10 @@ enum { BLACS_REPEATABLE = 15 };
 
 norma_grid_shape norma_grid_choose_local(int n_ranks, int64_t n_row_blocks, int64_t n_column_blocks)
 {
+    /* No more processes than blocks have work; and those are not tried one by one. */
+    if (n_row_blocks < n_ranks && n_column_blocks < n_ranks &&
+        n_row_blocks * n_column_blocks < n_ranks)
+        n_ranks = (int)(n_row_blocks * n_column_blocks);
     for (int n = n_ranks; n > 1; n--) {
         int rows = 1;
         for (int r = 2; r <= n / r; r++)

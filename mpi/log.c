@@ -108,3 +108,8 @@ void norma_log_result(const char *format, ...)
     print_line(stdout, "", format, arguments);
     va_end(arguments);
 }
+
+bool norma_log_results_arrived_local(void)
+{
+    return fflush(stdout) == 0 && !ferror(stdout);
+}

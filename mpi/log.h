@@ -30,6 +30,9 @@ void norma_log_news(const char *format, ...) __attribute__((format(printf, 1, 2)
 /* A line on stderr at any level: the one error message of a run. */
 void norma_log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* False when lines of norma_log_result could not be written (a full disk). */
+bool norma_log_results_arrived_local(void);
+
 /* A line on stdout: columns separated by white space, '#' before headings. */
 void norma_log_result(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -59,6 +59,9 @@ norma_status norma_runtime_open(int *argc, char ***argv, norma_runtime **out)
     norma_runtime *runtime = calloc(1, sizeof *runtime); /* outlives the count of allocations */
     if (!runtime)
         return NORMA_FAIL(NORMA_MEMORY, "out of memory at start");
+    /* Of Open MPI's shared file pointers, which nothing here uses, one kind cannot take the paths
+     * of files beyond some 230 bytes, and aborts. */
+    setenv("OMPI_MCA_sharedfp", "individual", 0);
     if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) {
         free(runtime);
         return NORMA_FAIL(NORMA_LIBRARY, "MPI did not start");
@@ -140,6 +143,9 @@ norma_status norma_runtime_draw_seed(const norma_runtime *runtime, uint64_t *see
 int norma_runtime_close(norma_runtime **runtime, norma_status status)
 {
     norma_runtime *r = *runtime;
+    if (status == NORMA_OK && !norma_log_results_arrived_local())
+        status =
+            NORMA_FAIL(NORMA_IO, "standard output cannot be written: what was printed is lost");
     if (status == NORMA_STOPPED) {
         norma_log_info("%s", norma_status_error()->message);
     } else if (status != NORMA_OK) {

@@ -3,6 +3,7 @@
 #include "src/base/index.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/random/conditioned.h"
 #include "src/random/haar.h"
 
 #include <math.h>
@@ -21,6 +22,9 @@ static const char *const names[NORMA_N_DISTRIBUTIONS] = {
     [NORMA_DISTRIBUTION_ER_NORMAL] = "er-normal",
     [NORMA_DISTRIBUTION_ER_SIGN] = "er-sign",
     [NORMA_DISTRIBUTION_UNIFORM_POSITIVE] = "uniform-positive",
+    [NORMA_DISTRIBUTION_ID_COND] = "id-cond",
+    [NORMA_DISTRIBUTION_ID_COND_MIN] = "id-cond-min",
+    [NORMA_DISTRIBUTION_ORTHO_COND] = "ortho-cond",
     [NORMA_DISTRIBUTION_GIVEN] = "given",
 };
 
@@ -32,6 +36,7 @@ struct norma_tensor {
     int64_t row; /* entries of a feature */
     double scale;
     norma_haar *haar;         /* ORTHOGONAL only; owned */
+    norma_conditioned *law;   /* of the laws of pairs; owned */
     const norma_tensor *base; /* of a selection; borrowed */
     int64_t *rows;            /* of a selection: [n_features], owned */
 };
@@ -113,6 +118,8 @@ static norma_status check_spec(const norma_tensor_spec *spec)
             return NORMA_FAIL(NORMA_CONFIG, "given weights without values");
         return NORMA_OK;
     }
+    if (norma_conditioned_is(spec->distribution))
+        NORMA_TRY(norma_conditioned_check(spec));
     NORMA_TRY(norma_rng_check(&spec->stream, n));
     if (!is_masked(spec->distribution))
         return NORMA_OK;
@@ -143,6 +150,8 @@ norma_status norma_tensor_create(const norma_tensor_spec *spec, norma_tensor **o
                                      first ? 1 : spec->n_taps,
                                      first ? tensor->row : spec->n_channels, &tensor->haar));
     }
+    if (norma_conditioned_is(spec->distribution))
+        NORMA_GOTO(status, norma_conditioned_create(&tensor->spec, &tensor->law));
     *out = tensor;
     tensor = NULL;
 done:
@@ -250,6 +259,11 @@ void norma_tensor_fill(const norma_tensor *tensor, int64_t first, int64_t count,
     case NORMA_DISTRIBUTION_ORTHOGONAL:
         norma_haar_fill(tensor->haar, first, count, out);
         break;
+    case NORMA_DISTRIBUTION_ID_COND:
+    case NORMA_DISTRIBUTION_ID_COND_MIN:
+    case NORMA_DISTRIBUTION_ORTHO_COND:
+        norma_conditioned_fill(tensor->law, first, count, out);
+        break;
     case NORMA_DISTRIBUTION_UNIFORM:
     case NORMA_DISTRIBUTION_HE_UNIFORM:
     case NORMA_DISTRIBUTION_UNIFORM_POSITIVE:
@@ -275,6 +289,7 @@ void norma_tensor_destroy(norma_tensor **tensor)
     if (!*tensor)
         return;
     norma_haar_destroy(&(*tensor)->haar);
+    norma_conditioned_destroy(&(*tensor)->law);
     NORMA_FREE((*tensor)->rows);
     NORMA_FREE(*tensor);
 }

@@ -32,7 +32,10 @@ typedef enum norma_distribution {
     NORMA_DISTRIBUTION_ER_NORMAL,        /* normal under an Erdos-Renyi mask */
     NORMA_DISTRIBUTION_ER_SIGN,          /* +-1 under an Erdos-Renyi mask */
     NORMA_DISTRIBUTION_UNIFORM_POSITIVE, /* on [0, 2 / sqrt(fan_in)] */
-    NORMA_DISTRIBUTION_GIVEN,            /* values handed over by the caller (from a file) */
+    NORMA_DISTRIBUTION_ID_COND,          /* of pairs: src/random/conditioned.h */
+    NORMA_DISTRIBUTION_ID_COND_MIN,
+    NORMA_DISTRIBUTION_ORTHO_COND,
+    NORMA_DISTRIBUTION_GIVEN, /* values handed over by the caller (from a file) */
     NORMA_N_DISTRIBUTIONS
 } norma_distribution;
 
@@ -45,6 +48,12 @@ typedef enum norma_tensor_role {
     NORMA_TENSOR_SECOND /* out = n_channels, in = n_features * n_taps */
 } norma_tensor_role;
 
+/* The source pair that a tensor belongs to, for laws of both layers together; zeros: none. */
+typedef struct norma_tensor_pair {
+    int64_t n_outputs, n_inputs; /* c2, c0 */
+    int64_t first[2], second[2]; /* rows and columns of K1 and K2 */
+} norma_tensor_pair;
+
 typedef struct norma_tensor_spec {
     norma_distribution distribution;
     double keep_probability; /* of the sparse and er- laws, in (0, 1]; 0 means the default 1/2 */
@@ -53,8 +62,9 @@ typedef struct norma_tensor_spec {
     norma_rng_stream stream; /* purpose, tensor, layer, replica, cell of the counters */
     int64_t n_features;
     int64_t n_channels;
-    int64_t n_taps;       /* spatial positions of the kernel, 1 when fully connected */
-    const double *values; /* GIVEN only: [n_features][n_channels * n_taps]; borrowed */
+    int64_t n_taps;         /* spatial positions of the kernel, 1 when fully connected */
+    norma_tensor_pair pair; /* id-cond, id-cond-min, ortho-cond only */
+    const double *values;   /* GIVEN only: [n_features][n_channels * n_taps]; borrowed */
 } norma_tensor_spec;
 
 typedef struct norma_tensor norma_tensor;
