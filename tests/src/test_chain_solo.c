@@ -54,7 +54,8 @@ static void compare(const norma_chain_spec *spec)
 
 static void test_shapes(void **state)
 {
-    static const int64_t shapes[][2] = {{256, 256}, {65, 65}, {251, 70}, {66, 255}, {130, 131}};
+    static const int64_t shapes[][2] = {{256, 256}, {65, 65}, {251, 70}, {66, 255},
+                                        {130, 131}, {70, 73}, {200, 77}};
     (void)state;
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
         for (int skip = 0; skip < 2; skip++) {
