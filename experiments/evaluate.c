@@ -25,6 +25,12 @@ static const norma_option options[] = {
      .required = true,
      .command_line_only = true,
      .help = "A result of norma reconstruct that holds its affine maps."},
+    {.name = "target",
+     .type = NORMA_OPTION_PATH,
+     .group = "Data",
+     .placeholder = "FILE[:PATH]",
+     .unset_text = "as in the file",
+     .help = "The target network, where its file has moved; it must be the same."},
     {.name = "dataset",
      .type = NORMA_OPTION_STRING,
      .group = "Data",
@@ -67,7 +73,9 @@ static norma_status read_stored(evaluation *e)
     MPI_Comm world = e->call->runtime->world;
     char *text = NULL;
     char samples[32];
-    char *arguments[4];
+    char *arguments[6];
+    char target_flag[] = "--target";
+    char *target = NULL;
     char samples_flag[] = "--samples";
     char dataset_flag[] = "--dataset";
     char *dataset = NULL;
@@ -87,6 +95,12 @@ static norma_status read_stored(evaluation *e)
         arguments[n++] = dataset_flag;
         arguments[n++] = dataset;
     }
+    if (status == NORMA_OK && norma_config_has(e->config, "target")) {
+        target = norma_mem_strdup(norma_config_get_text(e->config, 0, "target"));
+        status = target ? NORMA_OK : NORMA_MEMORY;
+        arguments[n++] = target_flag;
+        arguments[n++] = target;
+    }
     if (status == NORMA_OK)
         status = norma_config_parse(&norma_reconstruct_command, n, arguments, &e->stored);
     if (status == NORMA_OK)
@@ -96,6 +110,7 @@ static norma_status read_stored(evaluation *e)
     if (status == NORMA_OK)
         status = norma_config_settle(e->stored);
     status = norma_agree(world, status);
+    norma_mem_free(target);
     norma_mem_free(dataset);
     norma_mem_free(text);
     return status;

@@ -116,6 +116,9 @@ def rebuild(layers, replica, target):
         if not isinstance(module, (nn.Conv2d, nn.Linear)):
             modules.append(module)
             continue
+        if f"{number:03d}" not in layers:
+            sys.exit(f"pytorch_source: {layers.file.filename}: layer {number:03d} was not reconstructed (--layers); "
+                     "this script rebuilds whole networks")
         group = layers[f"{number:03d}"]
         number += 1
         if "W1" not in group or "bn1_weight" not in group:
@@ -157,7 +160,15 @@ def main():
     parser.add_argument("--tolerance-single", type=float, default=float("inf"), help="of FP32; not checked if not given")
     args = parser.parse_args()
     torch.set_num_threads(1)
-    with h5py.File(args.result, "r") as file:
+    try:
+        opened = h5py.File(args.result, "r")
+    except OSError as error:
+        sys.exit(f"pytorch_source: {args.result}: {error}")
+    with opened as file:
+        if "configuration" not in file or not (args.target or configured(file, "target")):
+            sys.exit(f"pytorch_source: {args.result}: is no result of norma reconstruct with a target file")
+        if not (args.dataset or configured(file, "dataset")):
+            sys.exit(f"pytorch_source: {args.result}: was made without a data set; give --dataset")
         target, attributes = read_target(args.target or configured(file, "target"))
         cell = f"cells/{args.cell:06d}/layers"
         layers = file[cell] if cell in file else file.get("layers")

@@ -230,7 +230,13 @@ def main():
     parser.add_argument("--dataset", help="the data set it was trained on")
     parser.add_argument("--output", required=True)
     args = parser.parse_args()
-    model = torch.load(args.model, map_location="cpu")
+    try:
+        model = torch.load(args.model, map_location="cpu")
+    except Exception as error:  # whatever unpickling raises: a class that is not importable, no such file
+        sys.exit(f"pytorch_target: {args.model}: cannot be loaded as a model: {error}; a class of your own must be "
+                 "importable (PYTHONPATH), or be rewritten as nn.Sequential")
+    if not isinstance(model, nn.Module):
+        sys.exit(f"pytorch_target: {args.model}: holds a {type(model).__name__}, not a model (torch.save(model, ...))")
     try:
         write_target(args.output, model, [int(v) for v in args.input_shape.split(",")], args.input_scale,
                      args.input_offset, args.input_range, args.dataset)

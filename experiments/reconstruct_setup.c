@@ -63,17 +63,29 @@ norma_status norma_reconstruct_check_options(const norma_config *config)
     return NORMA_OK;
 }
 
-/* Weights of sources and skips for a network. */
+/* Weights of sources and skips for the layers of a network that are reconstructed. */
 static norma_status read_weights(const norma_runtime *runtime, const norma_config *config,
                                  const norma_network *network, norma_reconstruct_inputs *inputs)
 {
+    bool statistics = norma_config_get_choice(config, 0, "bn-statistics") == NORMA_STATISTICS_FILE;
+    int64_t n_listed = norma_config_get_count(config, "layers");
+    bool *needed = NULL;
+    norma_status status = NORMA_CALLOC(needed, network->n_layers);
+    NORMA_GOTO(status, norma_agree(runtime->world, status));
+    for (int64_t l = 0; l < network->n_layers; l++)
+        needed[l] = n_listed == 0;
+    for (int64_t k = 0; k < n_listed; k++)
+        if (norma_config_get_integer(config, k, "layers") < network->n_layers)
+            needed[norma_config_get_integer(config, k, "layers")] = true;
     if (norma_config_has(config, "source"))
-        NORMA_TRY(norma_source_read(runtime->world, norma_config_get_text(config, 0, "source"),
-                                    network, NULL, norma_reconstruct_skip_is_used(config),
-                                    norma_config_get_choice(config, 0, "bn-statistics") ==
-                                        NORMA_STATISTICS_FILE,
-                                    &inputs->source));
-    return norma_reconstruct_skip_read(runtime, config, network, inputs);
+        NORMA_GOTO(status,
+                   norma_source_read(runtime->world, norma_config_get_text(config, 0, "source"),
+                                     network, needed, norma_reconstruct_skip_is_used(config),
+                                     statistics, &inputs->source));
+    status = norma_reconstruct_skip_read(runtime, config, network, needed, inputs);
+done:
+    NORMA_FREE(needed);
+    return status;
 }
 
 norma_status norma_reconstruct_inputs_read(const norma_runtime *runtime, const norma_config *config,

@@ -61,7 +61,7 @@ norma_status norma_reconstruct_skip_check_options(const norma_config *config)
 }
 
 norma_status norma_reconstruct_skip_read(const norma_runtime *runtime, const norma_config *config,
-                                         const norma_network *network,
+                                         const norma_network *network, const bool *needed,
                                          norma_reconstruct_inputs *inputs)
 {
     const char *path = NULL;
@@ -71,7 +71,8 @@ norma_status norma_reconstruct_skip_read(const norma_runtime *runtime, const nor
         path = norma_config_get_text(config, 0, "source");
     else if (norma_config_has(config, "skip") && is_file(norma_config_get_text(config, 0, "skip")))
         path = norma_config_get_text(config, 0, "skip");
-    return path ? norma_skips_read(runtime->world, path, network, &inputs->skips) : NORMA_OK;
+    return path ? norma_skips_read(runtime->world, path, network, needed, &inputs->skips)
+                : NORMA_OK;
 }
 
 norma_status norma_reconstruct_skip_init(const norma_config *config,

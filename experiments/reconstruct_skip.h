@@ -9,10 +9,12 @@ bool norma_reconstruct_skip_is_used(const norma_config *config);
 /* Refuses options about skips that nothing uses, or that a file decides. Local. */
 NORMA_MUST_USE norma_status norma_reconstruct_skip_check_options(const norma_config *config);
 
-/* Reads the skips of `network` where a file has them. Collective. */
+/* Reads the skips of the layers of `network` that are needed[l] where a file has them. Collective.
+ */
 NORMA_MUST_USE norma_status norma_reconstruct_skip_read(const norma_runtime *runtime,
                                                         const norma_config *config,
                                                         const norma_network *network,
+                                                        const bool *needed,
                                                         norma_reconstruct_inputs *inputs);
 
 /* Where the skips of a cell come from; cell->number, seed and streams are set. Local. */

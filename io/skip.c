@@ -57,12 +57,13 @@ static norma_status describe_root(const norma_h5_input *input, int64_t l, const 
 }
 
 static norma_status describe_all_root(const norma_h5_input *input, const norma_network *network,
-                                      norma_skips *skips)
+                                      const bool *needed, norma_skips *skips)
 {
     int64_t used = 0;
     for (int64_t l = 0; l < network->n_layers; l++) {
         entry *e = &skips->entries[l];
-        NORMA_TRY(describe_root(input, l, &network->layers[l], e));
+        if (!needed || needed[l])
+            NORMA_TRY(describe_root(input, l, &network->layers[l], e));
         e->position = used;
         used += e->size;
     }
@@ -76,14 +77,15 @@ static norma_status read_all_root(const norma_h5_input *input, const norma_skips
         const entry *e = &skips->entries[l];
         char path[PATH_LENGTH];
         path_of(l, path);
-        NORMA_TRY(
-            norma_h5_input_read_root(input, path, e->rank, e->extents, storage + e->position));
+        if (e->size > 0)
+            NORMA_TRY(
+                norma_h5_input_read_root(input, path, e->rank, e->extents, storage + e->position));
     }
     return NORMA_OK;
 }
 
 norma_status norma_skips_read(MPI_Comm comm, const char *path, const norma_network *network,
-                              norma_skips **out)
+                              const bool *needed, norma_skips **out)
 {
     int rank = 0;
     norma_skips *skips = NULL;
@@ -97,7 +99,7 @@ norma_status norma_skips_read(MPI_Comm comm, const char *path, const norma_netwo
     if (status == NORMA_OK && rank == 0)
         status = norma_h5_input_open_root(path, &input);
     if (status == NORMA_OK && rank == 0)
-        status = describe_all_root(input, network, skips);
+        status = describe_all_root(input, network, needed, skips);
     NORMA_GOTO(status, norma_agree(comm, status));
     MPI_Bcast(skips->entries, (int)((size_t)skips->n_layers * sizeof *skips->entries), MPI_BYTE, 0,
               comm);

@@ -12,7 +12,8 @@ typedef struct norma_skips norma_skips;
 /* Reads the skips of all layers of `network`. Held once a node. Collective over comm; caller owns
  * *out. NORMA_CONFIG, naming file and path, for a missing one or other extents. */
 NORMA_MUST_USE norma_status norma_skips_read(MPI_Comm comm, const char *path,
-                                             const norma_network *network, norma_skips **out);
+                                             const norma_network *network, const bool *needed,
+                                             norma_skips **out);
 
 /* Ws of a layer, [c2][c0][taps], and whether its kernel is the layer's (otherwise 1 x 1); borrowed.
  * Local. */

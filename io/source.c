@@ -87,6 +87,29 @@ static norma_status check_pair_root(const char *file, const char *group,
     return NORMA_OK;
 }
 
+/* A member that is not understood could change what the pair computes. */
+static norma_status check_members_root(const norma_h5_input *input, const char *group)
+{
+    static const char *const known[] = {"W1", "W2", "Ws", "mu1", "var1", "b1", "mu2", "var2", "b2"};
+    enum { N_KNOWN = sizeof known / sizeof known[0] };
+    int64_t n = 0;
+    NORMA_TRY(norma_h5_input_count_root(input, group, &n));
+    for (int64_t i = 0; i < n; i++) {
+        char name[PATH_LENGTH];
+        bool found = false;
+        NORMA_TRY(norma_h5_input_member_root(input, group, i, name, sizeof name));
+        for (int k = 0; k < N_KNOWN && !found; k++)
+            found = strcmp(name, known[k]) == 0;
+        if (!found)
+            return NORMA_FAIL(
+                NORMA_CONFIG,
+                "%s: %s: unknown member '%s'; a pair holds W1, W2, Ws, mu1, var1, b1, "
+                "mu2, var2, b2",
+                norma_h5_input_name_root(input), group, name);
+    }
+    return NORMA_OK;
+}
+
 static norma_status describe_pair_root(const norma_h5_input *input, int64_t l,
                                        const norma_layer *layer, norma_source_pair *pair)
 {
@@ -98,6 +121,7 @@ static norma_status describe_pair_root(const norma_h5_input *input, int64_t l,
     if (!norma_h5_input_is_group_root(input, group))
         return NORMA_FAIL(NORMA_CONFIG, "%s: there is no group %s with the weights for layer %03d",
                           file, group, (int)l);
+    NORMA_TRY(check_members_root(input, group));
     snprintf(path, sizeof path, "%s/W1", group);
     NORMA_TRY(read_extents_root(input, path, &pair->n_features, &pair->n_channels_in, &pair->k1));
     snprintf(path, sizeof path, "%s/W2", group);

@@ -161,7 +161,7 @@ static norma_status read_case(const char *kind, const char *name, const norma_ne
     else if (strcmp(kind, "source") == 0)
         status = norma_source_read(world, name, network, NULL, false, false, &source);
     else if (strcmp(kind, "skip") == 0)
-        status = norma_skips_read(world, name, network, &skips);
+        status = norma_skips_read(world, name, network, NULL, &skips);
     else
         status = norma_dataset_read(world, name, 3, &dataset);
     norma_skips_destroy(&skips);
