@@ -24,6 +24,9 @@ static norma_tensor_spec spec_of(int distribution, int role)
                               .n_features = N_FEATURES,
                               .n_channels = N_CHANNELS,
                               .n_taps = N_TAPS};
+    spec.pair = role == NORMA_TENSOR_FIRST
+                    ? (norma_tensor_pair){1000, N_CHANNELS, {1, N_TAPS}, {1, 1}}
+                    : (norma_tensor_pair){N_CHANNELS, 1000, {1, 1}, {1, N_TAPS}};
     return spec;
 }
 
