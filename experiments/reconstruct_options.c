@@ -23,8 +23,9 @@ static const char *const activations[] = {"relu", "leaky-relu", "tanh",     "sig
                                           "silu", "softplus",   "identity", NULL};
 static const char *const bounds[] = {"data", "interval", "interval-deep", NULL};
 static const char *const stores[] = {"auto", "yes", "no", NULL};
-static const char *const solvers[] = {"auto", "lu",    "mixed",     "krylov",       "qr",
-                                      "svd",  "lbfgs", "lbfgs-svd", "lbfgs-solved", NULL};
+static const char *const solvers[] = {"auto",      "lu",           "mixed", "krylov",
+                                      "chebyshev", "qr",           "svd",   "lbfgs",
+                                      "lbfgs-svd", "lbfgs-solved", NULL};
 static const char *const precisions[] = {"double", NORMA_RECONSTRUCT_SINGLE, NULL};
 static const char *const saved[] = {NORMA_RECONSTRUCT_SAVE_GAMMA, NORMA_RECONSTRUCT_SAVE_WEIGHTS,
                                     NORMA_RECONSTRUCT_SAVE_NONE, NULL};
@@ -244,7 +245,9 @@ static const norma_option options[] = {
      .help =
          "lu: block-cyclic FP64 factors with structured refinement. mixed: the same from "
          "FP32 factors, in half the memory; lu takes over where they fail. krylov: matrix-free, "
-         "minimum norm above the minimal width, least squares below. qr: FP64 factors, the same "
+         "minimum norm above the minimal width, least squares below. chebyshev: the same without "
+         "inner "
+         "products, from bounds of the singular values. qr: FP64 factors, the same "
          "answers. svd: pseudo-inverse, singular values up to max(equations, features) 2^-52 "
          "of the largest taken for 0, for matrices of deficient rank. auto chooses, of the "
          "first three, and says why. lbfgs: the papers' method, matrix-free L-BFGS from gamma = 0 "
@@ -275,10 +278,11 @@ static const norma_option options[] = {
      .many = NORMA_SWEEP,
      .group = "Solution",
      .unit = "iterations",
-     .unset_text = "chosen from the shape, for lbfgs at most 20000",
+     .unset_text = "chosen from the shape, at most 20000 for lbfgs, 50000 for chebyshev",
      .min = NORMA_AT_LEAST(1),
      .max = NORMA_AT_MOST(1000000000),
-     .help = "Iterations after which krylov fails, and lbfgs, lbfgs-svd and lbfgs-solved give "
+     .help = "Iterations after which krylov and chebyshev fail, and lbfgs, lbfgs-svd and "
+             "lbfgs-solved give "
              "what they have."},
     {.name = "store-weights",
      .type = NORMA_OPTION_CHOICE,

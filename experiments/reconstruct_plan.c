@@ -199,8 +199,8 @@ double norma_reconstruct_memory_per_rank(const norma_plan_machine *machine)
 /* auto takes krylov by itself where a matrix does not fit. */
 static bool needs_matrix(norma_solver solver)
 {
-    return solver != NORMA_SOLVER_KRYLOV && solver != NORMA_SOLVER_LBFGS &&
-           solver != NORMA_SOLVER_AUTO;
+    return solver != NORMA_SOLVER_KRYLOV && solver != NORMA_SOLVER_CHEBYSHEV &&
+           solver != NORMA_SOLVER_LBFGS && solver != NORMA_SOLVER_AUTO;
 }
 
 norma_status norma_reconstruct_plan(const norma_config *config,

@@ -26,10 +26,10 @@ norma_status norma_reconstruct_solver_check_options(const norma_config *config)
         if (!lbfgs && norma_config_has(config, "lbfgs-history"))
             return refuse(config, "lbfgs-history",
                           "lbfgs, lbfgs-svd and lbfgs-solved keep past steps", name);
-        if (!lbfgs && solver != NORMA_SOLVER_KRYLOV && solver != NORMA_SOLVER_AUTO &&
-            norma_config_has(config, "max-iterations"))
+        if (!lbfgs && solver != NORMA_SOLVER_KRYLOV && solver != NORMA_SOLVER_CHEBYSHEV &&
+            solver != NORMA_SOLVER_AUTO && norma_config_has(config, "max-iterations"))
             return refuse(config, "max-iterations",
-                          "krylov, lbfgs, lbfgs-svd and lbfgs-solved iterate", name);
+                          "krylov, chebyshev, lbfgs, lbfgs-svd and lbfgs-solved iterate", name);
     }
     return NORMA_OK;
 }

@@ -110,6 +110,21 @@ static bool is_null(const norma_bidiagonal *p, double link)
     return !(link > (double)p->n_rows * DBL_EPSILON * p->links[0]);
 }
 
+bool norma_bidiagonal_run(norma_bidiagonal *p, int64_t n_steps)
+{
+    while (p->n_links < 2 * n_steps) {
+        int64_t known = p->n_links;
+        if (known > 0 ? is_null(p, p->beta) : p->beta == 0)
+            return true;
+        norma_bidiagonal_step(p);
+        if (p->n_links == known || is_null(p, p->alpha)) {
+            p->n_links = known;
+            return true;
+        }
+    }
+    return false;
+}
+
 bool norma_bidiagonal_settle(norma_bidiagonal *p, double *largest, double *smallest)
 {
     int64_t n_features = norma_product_n_features_local(p->product);

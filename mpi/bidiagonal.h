@@ -41,6 +41,11 @@ void norma_bidiagonal_start_local(norma_bidiagonal *process, const double *b);
 /* One step; beta must not be 0. alpha = 0 says that no further v exists. Collective. */
 void norma_bidiagonal_step(norma_bidiagonal *process);
 
+/* Steps on until the coefficients are those of n_steps steps, for which there must be room, or the
+ * vectors are exhausted: true. A step that found nothing but rounding does not count. Collective.
+ */
+bool norma_bidiagonal_run(norma_bidiagonal *process, int64_t n_steps);
+
 /* Steps on until the smallest nonzero singular value of A shows to about 1e-3 in the coefficients,
  * the vectors are exhausted or the room is full; *largest and *smallest are what they show then,
  * unchanged after no step. False when that is not to be trusted. Collective. */

@@ -38,6 +38,10 @@ static const double parallel_part = 0.7;
  * systems need none and the others 1.4 times as many again. */
 static const double unsettled = 0.15;
 
+/* The same of chebyshev, which leaves them all to a process of their own. */
+static const double spectra_chebyshev = 1.0;
+static const double spectra_chebyshev_closed = 2.4;
+
 /* Solves and products of an inversion by mixed to the accuracy of condition numbers. */
 static const double solves_mixed = 3.5;
 
@@ -148,6 +152,8 @@ static void expect_krylov(const norma_layer_problem *problem, const estimate *e,
      * singular values are found anew, with and without the closing row. */
     double passes = e->closed ? 2.2 : 1;
     double spectra = e->closed ? 2 * 1.7 : unsettled;
+    if (e->choice.solver == NORMA_SOLVER_CHEBYSHEV)
+        spectra = e->closed ? spectra_chebyshev_closed : spectra_chebyshev;
     out->assembly = 3 * normal_flops * numbers * e->c1 / (e->rates->dgemm * e->n_ranks);
     out->solution = passes * (double)e->choice.iterations * iteration;
     out->condition = spectra * (double)e->choice.iterations * iteration;
@@ -198,6 +204,7 @@ norma_status norma_expect_solve_local(const norma_layer_problem *problem,
     *out = (norma_expected){0, 0, 0, 0};
     switch (e.choice.solver) {
     case NORMA_SOLVER_KRYLOV:
+    case NORMA_SOLVER_CHEBYSHEV:
         expect_krylov(problem, &e, out);
         break;
     case NORMA_SOLVER_QR:

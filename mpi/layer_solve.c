@@ -16,6 +16,7 @@ static norma_system_solver *const solvers[NORMA_N_SOLVERS] = {
     [NORMA_SOLVER_LU] = norma_solve_lu,
     [NORMA_SOLVER_MIXED] = norma_solve_mixed,
     [NORMA_SOLVER_KRYLOV] = norma_solve_krylov,
+    [NORMA_SOLVER_CHEBYSHEV] = norma_solve_chebyshev,
     [NORMA_SOLVER_QR] = norma_solve_qr,
     [NORMA_SOLVER_SVD] = norma_solve_svd,
     [NORMA_SOLVER_LBFGS] = norma_solve_lbfgs,

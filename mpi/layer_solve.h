@@ -28,13 +28,15 @@
 #include <stdint.h>
 
 typedef enum norma_solver {
-    NORMA_SOLVER_AUTO,   /* lu, mixed or krylov, from the shape, the memory and the excess */
-    NORMA_SOLVER_LU,     /* FP64 factors, refined with the structured residual */
-    NORMA_SOLVER_MIXED,  /* FP32 factors, refined to FP64 with the structured residual */
-    NORMA_SOLVER_KRYLOV, /* matrix-free: minimum norm above the minimum, else least squares */
-    NORMA_SOLVER_QR,     /* FP64 factors: minimum norm above the minimum, else least squares */
-    NORMA_SOLVER_SVD,    /* pseudo-inverse, whatever the rank */
-    NORMA_SOLVER_LBFGS,  /* matrix-free L-BFGS from 0, as the papers do: no exact answer is owed */
+    NORMA_SOLVER_AUTO,      /* lu, mixed or krylov, from the shape, the memory and the excess */
+    NORMA_SOLVER_LU,        /* FP64 factors, refined with the structured residual */
+    NORMA_SOLVER_MIXED,     /* FP32 factors, refined to FP64 with the structured residual */
+    NORMA_SOLVER_KRYLOV,    /* matrix-free: minimum norm above the minimum, else least squares */
+    NORMA_SOLVER_CHEBYSHEV, /* the same without inner products, from bounds of the singular values
+                             */
+    NORMA_SOLVER_QR,        /* FP64 factors: minimum norm above the minimum, else least squares */
+    NORMA_SOLVER_SVD,       /* pseudo-inverse, whatever the rank */
+    NORMA_SOLVER_LBFGS, /* matrix-free L-BFGS from 0, as the papers do: no exact answer is owed */
     NORMA_SOLVER_LBFGS_SVD,    /* the same, preconditioned with the SVD */
     NORMA_SOLVER_LBFGS_SOLVED, /* the same from the direct solution */
     NORMA_N_SOLVERS
@@ -87,7 +89,7 @@ typedef struct norma_solver_options {
     norma_solver solver;
     norma_store store;      /* AUTO and YES only where a feature's weights take long to draw */
     int64_t block_size;     /* of the block-cyclic layout; 0: 64, or 192 (large lu, mixed) */
-    int64_t max_iterations; /* of krylov and lbfgs; 0: chosen from the shape */
+    int64_t max_iterations; /* of krylov, chebyshev and lbfgs; 0: chosen from the shape */
     int64_t history;        /* steps that lbfgs keeps; 0: 10 */
     bool single;            /* lbfgs computes in single precision */
     double memory_per_rank; /* bytes that `auto` may use on a rank; 0: no bound */
@@ -103,7 +105,7 @@ typedef struct norma_layer_solution {
     int64_t n_minimum;              /* features that the rule asks for */
     int64_t n_features;             /* c1 */
     int64_t n_used;                 /* features that took part: c1, or the leading ones (direct) */
-    int64_t iterations;             /* refinement steps, or iterations (krylov) */
+    int64_t iterations;             /* refinement steps, or iterations (krylov, chebyshev) */
     int64_t numerical_rank;         /* of the system, as solved */
     bool least_squares;             /* c1 below the minimum, or a deficient rank (svd): the residual
                                      * is not zero */
@@ -120,10 +122,10 @@ typedef struct norma_layer_solution {
     double max_abs_gamma;           /* largest |gamma1|, |gamma2| */
     double rmse_single;             /* rmse with gamma1 and gamma2 rounded to FP32 */
     double seconds;                 /* factors and solves, or iterations */
-    double seconds_assembly;        /* of M (lu, mixed); of the operator (krylov) */
+    double seconds_assembly;        /* of M (lu, mixed); of the operator (krylov, chebyshev) */
     double seconds_condition;       /* of the singular values */
     double gflops;                  /* 1e9 flops a second within `seconds` */
-    int grid_rows, grid_columns;    /* process grid (krylov: 1 x ranks) */
+    int grid_rows, grid_columns;    /* process grid (matrix-free: 1 x ranks) */
     int n_idle;                     /* ranks outside the grid */
 } norma_layer_solution;
 
@@ -145,10 +147,10 @@ typedef struct norma_layer_estimate {
     int64_t n_rows;      /* rows of M */
     int64_t n_minimum;   /* features that the rule asks for */
     int grid_rows, grid_columns, n_idle;
-    double bytes; /* allocated by the solve on the rank that holds most */
-    double flops; /* of factors and solves, or of the expected iterations, over all ranks */
-    int64_t
-        iterations; /* expected: refinement steps (lu, mixed: and of GMRES), iterations (krylov) */
+    double bytes;       /* allocated by the solve on the rank that holds most */
+    double flops;       /* of factors and solves, or of the expected iterations, over all ranks */
+    int64_t iterations; /* expected: refinement steps (lu, mixed: and of GMRES), iterations
+                           (matrix-free) */
 } norma_layer_estimate;
 
 /* Estimates the solve of `problem` on n_ranks ranks. Local and pure: no allocation beyond a few

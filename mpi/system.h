@@ -42,6 +42,20 @@ norma_system_solver norma_solve_mixed;
  * floor, or stationary. */
 norma_system_solver norma_solve_krylov;
 
+/* The same without inner products: Chebyshev semi-iteration (mpi/chebyshev) in single precision, in
+ * passes that start from the true residual of double precision. The interval of singular values
+ * comes from 32 or 80 steps of a Golub-Kahan process, with a margin; the steps of a pass are known
+ * before it, and the residual's norm is looked at after each pass only. A pass that leaves more
+ * than it should has its interval widened by the same process from what it left, or is followed by
+ * shorter ones, or by double precision; where none of that helps, or max_iterations would be
+ * passed, NORMA_NUMERIC with a message that names krylov.
+ *
+ * Its sums over ranks are those of krylov, whose inner products are of replicated vectors: what it
+ * saves is work on vectors over equations, which more ranks do not share, and every choice that
+ * depends on rounding within a pass. It takes about as many iterations, where the spectrum has no
+ * gaps that krylov would learn. */
+norma_system_solver norma_solve_chebyshev;
+
 /* QR factors: minimum norm with at least as many features as equations, least squares with fewer;
  * refined with the structured residual. NORMA_NUMERIC for a deficient rank. */
 norma_system_solver norma_solve_qr;

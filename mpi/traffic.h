@@ -2,7 +2,8 @@
 #define NORMA_MPI_TRAFFIC_H
 /*
  * What ranks tell each other, counted: calls and bytes of a rank in the LU factorization
- * (mpi/factor), the solves with its factors, and an iteration of krylov (mpi/conjugate).
+ * (mpi/factor), the solves with its factors, and an iteration of krylov (mpi/conjugate) or
+ * chebyshev (mpi/chebyshev).
  *
  * A collective counts as one call with the bytes of its buffer, an all-to-all with those that leave
  * the rank. For times it becomes messages, p being its ranks: a broadcast or a sum to one rank
@@ -54,7 +55,8 @@ void norma_traffic_factor_local(const norma_traffic_layout *layout, norma_traffi
 /* Adds a solve, plain or transposed, with the factors; no rank is idle. Exact for plain ones. */
 void norma_traffic_solve_local(const norma_traffic_layout *layout, norma_traffic *traffic);
 
-/* Adds a pass over the features: of an iteration of krylov, n = c2 c0 |K| rows of KR. Exact. */
+/* Adds a pass over the features: of an iteration of krylov or chebyshev, n = c2 c0 |K| rows of KR.
+ * Exact. */
 void norma_traffic_pass_local(int64_t n, int n_ranks, norma_traffic_network network,
                               norma_traffic *traffic);
 

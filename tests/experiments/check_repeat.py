@@ -41,7 +41,8 @@ def check_twice(folder):
     network = ["--target", program.TRAINED, "--dataset", "fashion-mnist", "--samples", 6, "--layers", "0,5"]
     for label, arguments in [("network", network + ["--solver", "krylov", "--overparam", 0.3])] + [
             (solver, small + ["--solver", solver, "--replicas", 2, "--save", "gamma,weights", "--width-rule", "min"])
-            for solver in ("lu", "mixed", "krylov", "qr", "svd", "lbfgs", "lbfgs-svd")]:
+            for solver in ("lu", "mixed", "krylov", "qr", "svd", "lbfgs", "lbfgs-svd")] + [
+            ("chebyshev", small + ["--solver", "chebyshev", "--overparam", 0.3, "--save", "gamma,weights"])]:
         for ranks in (2, 3):
             first, second = (run(label, arguments, ranks, out) for _ in range(2))
             off = differing(first, second)

@@ -1,10 +1,12 @@
 /*
  * mpi/traffic against what MPI is really called with, by any number of ranks on nodes of any size:
- * every message, call and byte of a factorization, of solves and of krylov's iterations.
+ * every message, call and byte of a factorization, of solves and of iterations of krylov and
+ * chebyshev.
  */
 #include "tests/mpi/call_count.h"
 #include "tests/mpi/layer_problem.h"
 
+#include "mpi/chebyshev.h"
 #include "mpi/conjugate.h"
 #include "mpi/factor.h"
 
@@ -170,9 +172,53 @@ static void test_krylov(void **state)
     fixture_destroy(&f);
 }
 
+/* A step is one sum of n + 2 numbers over the ranks, and that is all; in least squares the start is
+ * another one. */
+static void test_chebyshev(void **state)
+{
+    (void)state;
+    static const int64_t excesses[] = {30, -30};
+    for (int e = 0; e < 2; e++) {
+        fixture f = fixture_create(6, NORMA_WIDTH_MAX, excesses[e]);
+        norma_width_rule *rule = NULL;
+        norma_product *product = NULL;
+        norma_chebyshev *c = NULL;
+        int64_t first = 0;
+        norma_traffic expected = {0};
+        norma_test_ok_all(
+            norma_width_rule_create(f.problem.width, &f.problem.shape, f.target, &rule));
+        norma_test_ok_all(norma_product_create(norma_test_runtime->world, rule, f.w1, f.w2,
+                                               f.problem.n_features, NULL, &product));
+        norma_test_ok_all(norma_chebyshev_create_local(product, NORMA_PRODUCT_SYSTEM, &c));
+        norma_chebyshev_set_interval_local(c, 0.1, 10);
+        double *b = fixture_alloc(rule->n_system);
+        double *gradient = fixture_alloc(norma_product_share_local(product, &first));
+        norma_width_rule_rhs(rule, b);
+        norma_product_apply_transpose_local(product, NORMA_PRODUCT_SYSTEM, b, gradient);
+        count_reset();
+        norma_chebyshev_start(c, b, gradient);
+        for (int k = 0; k < 25; k++)
+            norma_chebyshev_step(c);
+        norma_chebyshev_finish_local(c);
+        for (int k = 0; k < 25 + e; k++)
+            norma_traffic_pass_local(rule->n, norma_test_runtime->size, network, &expected);
+        bool good = counted_others == 0;
+        for (int k = 0; k < NORMA_N_TRAFFIC; k++)
+            good = good && is_same(&counted, &expected, (norma_traffic_kind)k);
+        norma_test_check_all(good);
+        norma_chebyshev_destroy_local(&c);
+        norma_product_destroy_local(&product);
+        norma_width_rule_destroy(&rule);
+        NORMA_FREE(b);
+        NORMA_FREE(gradient);
+        fixture_destroy(&f);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_factor),
     cmocka_unit_test(test_krylov),
+    cmocka_unit_test(test_chebyshev),
 };
 
 norma_test_main_mpi("mpi.traffic", tests)
