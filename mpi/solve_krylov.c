@@ -44,8 +44,7 @@ static void run_craig(work *w)
         norma_bidiagonal_step(p);
         w->iterations++;
         norm = fmax(norm, hypot(p->alpha, p->beta));
-        if (!(p->alpha >
-              (double)a->n * DBL_EPSILON * norm)) /* no direction is left, or NaN */
+        if (!(p->alpha > (double)a->n * DBL_EPSILON * norm)) /* no direction is left, or NaN */
             return;
         z *= -beta / p->alpha;
         norma_replicated_add_local(z, p->v, a->step, a->n_share);
@@ -86,8 +85,7 @@ static void run_lsqr(work *w)
         rho = hypot(rho_bar, p->beta);
         cosine = rho_bar / rho;
         sine = p->beta / rho;
-        norma_replicated_add_local(cosine * phi_bar / rho, w->direction, a->step,
-                                   a->n_share);
+        norma_replicated_add_local(cosine * phi_bar / rho, w->direction, a->step, a->n_share);
         phi_bar *= sine;
         if (phi_bar <= NORMA_ROUNDOFF * w->rhs_norm) /* <= u ||S|| ||x|| */
             return;
