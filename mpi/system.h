@@ -52,8 +52,8 @@ norma_system_solver norma_solve_krylov;
  *
  * Its sums over ranks are those of krylov, whose inner products are of replicated vectors: what it
  * saves is work on vectors over equations, which more ranks do not share, and every choice that
- * depends on rounding within a pass. It takes about as many iterations, where the spectrum has no
- * gaps that krylov would learn. */
+ * depends on rounding within a pass. It takes 1.3 to 1.5 times the iterations of krylov, which
+ * learns where the spectrum is thin. */
 norma_system_solver norma_solve_chebyshev;
 
 /* QR factors: minimum norm with at least as many features as equations, least squares with fewer;
