@@ -386,6 +386,7 @@ static norma_status allocate(queue *q)
     NORMA_TRY(NORMA_CALLOC(q->rows, q->n_layer_tasks));
     if (!run->output.with_images)
         return NORMA_OK;
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
     NORMA_TRY(NORMA_CALLOC(q->maps, q->n_layer_tasks));
     return NORMA_CALLOC(q->results, q->n_units);
 }

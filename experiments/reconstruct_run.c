@@ -114,17 +114,18 @@ done:
     return norma_status_context(status, "layer %lld: ", (long long)number);
 }
 
-void norma_reconstruct_print_comparison(const norma_evaluate_result *e, bool exact)
+void norma_reconstruct_print_comparison(const norma_evaluate_result *result, bool exact)
 {
     const char *verdict = exact ? ": exact" : ": every layer within its epsilon";
     norma_log_result("# %lld images: %lld decisions differ, largest output difference %.3e, RMS "
                      "%.3e, accuracy source %.4f target %.4f",
-                     (long long)e->n_images, (long long)e->n_decisions_differing,
-                     e->output_max_error, e->output_rmse, e->accuracy_source, e->accuracy_target);
+                     (long long)result->n_images, (long long)result->n_decisions_differing,
+                     result->output_max_error, result->output_rmse, result->accuracy_source,
+                     result->accuracy_target);
     norma_log_result("# source network: %.3e flops in %.2f s, %.1f GFLOP/s; %lld pre-activations "
                      "clipped%s",
-                     e->n_flops, e->seconds, 1e-9 * e->n_flops / e->seconds,
-                     (long long)e->n_clipped, e->n_clipped == 0 ? verdict : "");
+                     result->n_flops, result->seconds, 1e-9 * result->n_flops / result->seconds,
+                     (long long)result->n_clipped, result->n_clipped == 0 ? verdict : "");
 }
 
 norma_status norma_reconstruct_run_compare(norma_reconstruct_run *run, norma_evaluate *evaluate,

@@ -69,7 +69,9 @@ def check_kills(folder, name, command, ranks, size, expected, seconds):
                 break
             goes += 1
             part = out + ".part"
-            if os.path.exists(part):
+            began = os.path.isdir(out + ".ckpt") and any(
+                n.startswith("done") and os.path.getsize(os.path.join(out + ".ckpt", n)) for n in os.listdir(out + ".ckpt"))
+            if began:  # else the kill may have come before the file was laid out
                 with h5py.File(part) as f:
                     program.check(f.attrs["status"] == "running", f"{name} kill {k}: status {f.attrs['status']}")
         if not os.path.exists(out):
