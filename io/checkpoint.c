@@ -235,8 +235,11 @@ norma_status norma_checkpoint_open(MPI_Comm world, const char *output,
     status = folder_of(output, &c->folder);
     if (status == NORMA_OK && c->rank == 0)
         status = settle_root(c, options);
+    bool made = status == NORMA_OK && c->rank == 0 && !c->resumed;
     status = norma_agree(world, status);
     if (status != NORMA_OK) {
+        if (made) /* another rank cannot go on */
+            (void)remove_root(c->folder, true);
         MPI_Comm_free(&c->comm);
         norma_mem_free(c->folder);
         norma_mem_free(c);

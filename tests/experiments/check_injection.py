@@ -2,6 +2,7 @@
 run succeeds. Each run must end in time, say so once, exit with 4, and leave no result behind."""
 import concurrent.futures
 import os
+import shutil
 
 import h5py
 import numpy as np
@@ -43,6 +44,11 @@ def attempt(ranks, failing, solver, k, more=()):
                 program.check(np.isfinite(f["rmse"][...]).all(),
                               f"{label}: left a .part without results")
             os.remove(output + ".part")
+        kept = output + ".ckpt"
+        if os.path.exists(kept):
+            journals = [os.path.join(kept, n) for n in os.listdir(kept) if n.startswith("done")]
+            program.check(any(os.path.getsize(n) for n in journals), f"{label}: left a checkpoint without results")
+            shutil.rmtree(kept)
         program.check(not os.listdir(folder), f"{label}: left {os.listdir(folder)}")
         return "late" if late else "failed"
 
