@@ -108,7 +108,8 @@ static void solo_product(int64_t m, int64_t n, int64_t k, norma_lanes_operand a,
     for (int64_t j = 0; j < n; j += SOLO_COLUMNS) {
         const int64_t width = n - j < SOLO_COLUMNS ? n - j : SOLO_COLUMNS;
         const int64_t begin = lower ? j / SOLO_ROWS * SOLO_ROWS : 0;
-        const solo_target target = {alpha, add ? add + j : NULL, c + j, n, width};
+        solo_target target = {alpha, add ? add + j : NULL, NULL, n, width};
+        target.c = c + j;
         if (width > LANES_WIDTH) {
             solo_pack(width, k, b, j, SOLO_COLUMNS, packed);
             solo_strip(SOLO_VECTORS, begin, m, k, a, packed, &target);
