@@ -19,9 +19,10 @@
  * squares it is the square of the spread that counts. */
 #define LARGEST_SPREAD 300
 #define LARGEST_SPREAD_TALL 10
-/* Fewer iterations by a fifth changed the smallest singular value by less than this, relatively:
- * more would change it by a fifth of that at most. */
-#define SETTLED 2e-3
+/* Fewer iterations by a fifth changed the smallest singular value by less than this, relatively. */
+#define SETTLED 3e-4
+/* Iterations after which that is looked at again, as a part of those so far. */
+#define LOOK_AGAIN 0.06
 /* A recurred residual that the true one differs from by more than this part of it says nothing of
  * A any more: the coefficients end there. */
 #define BLURRED 0.02
@@ -48,6 +49,8 @@ norma_status norma_conjugate_create_local(norma_product *product, norma_product_
     NORMA_GOTO(status, NORMA_CALLOC(c->gradient, c->wide ? 0 : c->n_share));
     NORMA_GOTO(status, NORMA_ALLOC(c->spare, c->n_share));
     NORMA_GOTO(status, NORMA_CALLOC(c->dual, c->wide ? c->n_rows : 0));
+    NORMA_GOTO(status, NORMA_ALLOC(c->kept_residual, c->wide ? c->n_rows : 0));
+    NORMA_GOTO(status, NORMA_ALLOC(c->kept_direction, c->wide ? c->n_share : 0));
     NORMA_GOTO(status, NORMA_ALLOC(c->change, c->n_rows));
     NORMA_GOTO(status, NORMA_ALLOC(c->links, 2 * max_iterations));
     *out = c;
@@ -83,8 +86,20 @@ static double exchange(const double *from, double *recurred, int64_t n)
     return squares;
 }
 
-/* The true residual of x, and in least squares its gradient and what else recurs. */
-static void replace(norma_conjugate *c, const double *b)
+/* What recurs, as long as coefficients are made of it. */
+static void keep(norma_conjugate *c, double ratio)
+{
+    if (c->blurred)
+        return;
+    memcpy(c->kept_residual, c->residual, (size_t)c->n_rows * sizeof *c->residual);
+    memcpy(c->kept_direction, c->direction, (size_t)c->n_share * sizeof *c->direction);
+    c->kept_squares = c->squares;
+    c->kept_ratio = ratio;
+}
+
+/* The true residual of x, and in least squares its gradient and what else recurs; ratio is that of
+ * the next direction. */
+static void replace(norma_conjugate *c, const double *b, double ratio)
 {
     double recurred = c->squares;
     double distance = 0;
@@ -94,6 +109,7 @@ static void replace(norma_conjugate *c, const double *b)
         norma_replicated_add_local(1, c->spare, c->x, c->n_share);
         memset(c->dual, 0, (size_t)c->n_rows * sizeof *c->dual);
         measure_residual(c, b, c->image);
+        keep(c, ratio);
         distance = exchange(c->image, c->residual, c->n_rows);
         c->squares = norma_replicated_dot_local(c->residual, c->residual, c->n_rows);
         c->r_squares = c->squares;
@@ -223,7 +239,7 @@ static void iterate(norma_conjugate *c, const double *b, norma_progress *progres
         link(c, step, ratio);
         double size = sqrt(c->squares);
         if (drift(c) > REPLACE_AT * size || size <= (c->aim - 2) * wanted(c)) {
-            replace(c, b);
+            replace(c, b, ratio);
             n_vain = c->blurred || c->true_size > last / 2 ? n_vain + 1 : 0;
             c->done = c->true_size <= c->aim * wanted(c) ||
                       (c->true_size <= (n_vain > 2 ? 9 : 7) * wanted(c) && sees_all(c));
@@ -243,7 +259,7 @@ void norma_conjugate_run(norma_conjugate *c, const double *b)
     memset(c->x, 0, (size_t)c->n_share * sizeof *c->x);
     memcpy(c->residual, b, (size_t)c->n_rows * sizeof *b);
     memset(c->direction, 0, (size_t)c->n_share * sizeof *c->direction);
-    replace(c, b);
+    replace(c, b, 0);
     c->blurred = false;
     iterate(c, b, &progress, text, sizeof text);
     norma_progress_finish_local(&progress);
@@ -262,6 +278,41 @@ bool norma_conjugate_condition_local(const norma_conjugate *c, double *largest, 
     return *largest <= spread * *smallest && before <= *smallest * (1 + SETTLED);
 }
 
+/* Some more iterations from what recurred; false when there is no use in more. */
+static bool continue_links(norma_conjugate *c, double *ratio, int64_t n_steps)
+{
+    for (int64_t k = 0; k < n_steps; k++) {
+        double before = c->squares;
+        if (c->n_links + 2 > 2 * c->max_iterations || !(before > 0))
+            return false;
+        double step = step_wide(c, *ratio);
+        if (!(step > 0 && isfinite(step)))
+            return false;
+        *ratio = c->squares / before;
+        link(c, step, *ratio);
+    }
+    return true;
+}
+
+bool norma_conjugate_settle(norma_conjugate *c, double *largest, double *smallest)
+{
+    bool settled = norma_conjugate_condition_local(c, largest, smallest);
+    if (settled || !c->done || !c->wide || *largest > LARGEST_SPREAD * *smallest)
+        return settled;
+    int64_t most = 2 * c->n_links;
+    double ratio = c->kept_ratio;
+    memcpy(c->residual, c->kept_residual, (size_t)c->n_rows * sizeof *c->residual);
+    memcpy(c->direction, c->kept_direction, (size_t)c->n_share * sizeof *c->direction);
+    c->squares = c->kept_squares;
+    c->blurred = false;
+    norma_product_set_single_local(c->product, true);
+    while (!settled && c->n_links < most &&
+           continue_links(c, &ratio, 1 + (int64_t)(LOOK_AGAIN * (double)c->n_links / 2)))
+        settled = norma_conjugate_condition_local(c, largest, smallest);
+    norma_product_set_single_local(c->product, false);
+    return settled;
+}
+
 void norma_conjugate_destroy_local(norma_conjugate **c)
 {
     if (*c) {
@@ -272,6 +323,8 @@ void norma_conjugate_destroy_local(norma_conjugate **c)
         NORMA_FREE((*c)->gradient);
         NORMA_FREE((*c)->spare);
         NORMA_FREE((*c)->dual);
+        NORMA_FREE((*c)->kept_residual);
+        NORMA_FREE((*c)->kept_direction);
         NORMA_FREE((*c)->change);
         NORMA_FREE((*c)->links);
         NORMA_FREE(*c);

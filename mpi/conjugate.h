@@ -44,6 +44,11 @@ typedef struct norma_conjugate {
     double r_squares;  /* ||b - A x||^2 */
     double norm;       /* a lower bound of ||A|| */
     int64_t iterations, n_replacements;
+    /* What recurred where the coefficients end, so that they can be continued from there though x
+     * has all its digits; wide only. */
+    double *kept_residual;  /* [n_rows], owned */
+    double *kept_direction; /* [n_share], owned */
+    double kept_squares, kept_ratio;
     bool blurred; /* a replacement found next to nothing of the recurred residual true */
     bool done;    /* the residual, or gradient, is what rounding x leaves, times aim */
 
@@ -53,7 +58,7 @@ typedef struct norma_conjugate {
     int64_t n_links;
 } norma_conjugate;
 
-/* Room for max_iterations; aim above 2 and at most 10, which is the floor. Local: the caller
+/* Room for max_iterations; aim above 2; 10 is the floor. Local: the caller
  * agrees. Caller owns *out; product must outlive it. */
 NORMA_MUST_USE norma_status norma_conjugate_create_local(norma_product *product,
                                                          norma_product_form form,
@@ -67,6 +72,11 @@ void norma_conjugate_run(norma_conjugate *c, const double *b);
 /* Extreme singular values of A as the links show them. False when they are not to be trusted to
  * 1e-3: not yet settled, or so far apart that single precision blurs the small one. Local. */
 bool norma_conjugate_condition_local(const norma_conjugate *c, double *largest, double *smallest);
+
+/* The same after as many further iterations as that takes, but no more than there were: of the
+ * recurred residual, which knows no floor; x and the count of iterations stay. (Least squares:
+ * none.) Collective. */
+bool norma_conjugate_settle(norma_conjugate *c, double *largest, double *smallest);
 
 /* Frees and nulls; NULL is allowed. Local. */
 void norma_conjugate_destroy_local(norma_conjugate **c);

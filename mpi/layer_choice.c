@@ -97,7 +97,7 @@ static void expect_krylov(const norma_layer_problem *problem, int n_ranks, norma
     c->flops = 2 * norma_khatri_rao_flops(&problem->shape, c->n_used) * (double)c->iterations;
     /* Vectors of the conjugate gradients, the passes and their process, and of another one that
      * measures M. */
-    c->bytes += 8 * (10 * share + 10 * (double)c->n_system + 3 * (double)c->max_iterations +
+    c->bytes += 8 * (11 * share + 11 * (double)c->n_system + 3 * (double)c->max_iterations +
                      2 * (double)c->measure_steps);
 }
 

@@ -29,13 +29,10 @@ typedef struct fixture {
 } fixture;
 
 /* A layer with c1 = minimum + excess features (negative: fewer), at least 1. */
-static inline fixture fixture_create_residual(int shape, norma_width width, norma_residual residual,
-                                              int64_t excess)
+static inline fixture fixture_create_of(norma_khatri_rao_shape s, norma_width width,
+                                        norma_residual residual, int64_t excess)
 {
     fixture f = {0};
-    norma_khatri_rao_shape s =
-        fixture_shape(shapes[shape].c2, shapes[shape].c0, shapes[shape].split, shapes[shape].height,
-                      shapes[shape].width);
     int64_t n_channels = s.n_channels_out * s.n_channels_in;
     double *bare = fixture_alloc(n_channels * norma_kernel_taps(s.kernel.target));
     f.n = norma_khatri_rao_n_rows(&s);
@@ -65,6 +62,14 @@ static inline fixture fixture_create_residual(int shape, norma_width width, norm
                                       .residual = residual,
                                       .skip = f.skip};
     return f;
+}
+
+static inline fixture fixture_create_residual(int shape, norma_width width, norma_residual residual,
+                                              int64_t excess)
+{
+    return fixture_create_of(fixture_shape(shapes[shape].c2, shapes[shape].c0, shapes[shape].split,
+                                           shapes[shape].height, shapes[shape].width),
+                             width, residual, excess);
 }
 
 static inline fixture fixture_create(int shape, norma_width width, int64_t excess)
