@@ -90,13 +90,13 @@ static norma_status check_existing_root(const char *path, bool force, bool resum
                           "output %s exists and is no result of Norma's: it is not replaced, not "
                           "even with --force",
                           path);
-    if (force)
+    bool stopped = strcmp(end, "stopped") == 0;
+    if (force || (resume && stopped))
         return NORMA_OK;
-    if (resume && strcmp(end, "stopped") == 0)
-        return NORMA_OK;
-    return NORMA_FAIL(NORMA_CONFIG,
-                      "output %s exists%s%s: choose another name, or --force to replace it", path,
-                      end[0] ? " with status " : "", end);
+    return NORMA_FAIL(
+        NORMA_CONFIG,
+        "output %s exists with status %s: %schoose another name, or --force to replace it", path,
+        end, stopped ? "--resume continues that run; or " : "");
 }
 
 static norma_status check_space_root(const char *path, int64_t bytes)

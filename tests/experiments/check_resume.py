@@ -108,7 +108,8 @@ def check_signals(folder, name, command, size, expected, seconds):
             other = program.launch(command + ["--group-size", size, "--output", out, "--resume", "--bn-eps", "1e-4"], 2)
             program.check(other.returncode == 2 and "bn-eps" in other.stderr, f"{label}: another configuration: {other.stderr}")
             plain = program.launch(command + ["--group-size", size, "--output", out], 2)
-            program.check(plain.returncode == 2 and "--resume" in plain.stderr + "--resume", f"{label}: {plain.stderr}")
+            program.check(plain.returncode == 2 and "status stopped" in plain.stderr and "--resume" in plain.stderr,
+                          f"{label}: started anew: {plain.returncode} {plain.stderr}")
         finish(label, command, ranks, out, expected, size)
         with h5py.File(out) as f:
             again = f["seconds"][...]
