@@ -76,6 +76,16 @@ norma_status norma_answer_describe(norma_answer *a, bool settled, norma_layer_so
     return NORMA_OK;
 }
 
+void norma_answer_deliver(const norma_answer *a, norma_status status, double *gamma,
+                          norma_layer_solution *solution)
+{
+    if (status == NORMA_OK)
+        norma_product_gather(a->system->product, a->x, gamma);
+    MPI_Comm_size(a->system->comm, &solution->grid_columns);
+    solution->grid_rows = 1;
+    solution->n_idle = 0;
+}
+
 void norma_answer_clear_local(norma_answer *a)
 {
     NORMA_FREE(a->x);

@@ -56,6 +56,11 @@ NORMA_MUST_USE norma_status norma_answer_missed_local(const norma_answer *answer
 NORMA_MUST_USE norma_status norma_answer_describe(norma_answer *answer, bool settled,
                                                   norma_layer_solution *solution);
 
+/* The end of a solve that all ranks shared alike: gamma[n_features] = x unless `status` is a
+ * failure, and the grid, 1 x ranks. Collective. */
+void norma_answer_deliver(const norma_answer *answer, norma_status status, double *gamma,
+                          norma_layer_solution *solution);
+
 /* Frees and zeroes. Local. */
 void norma_answer_clear_local(norma_answer *answer);
 

@@ -287,11 +287,7 @@ norma_status norma_solve_chebyshev(const norma_system *system, double *gamma,
     norma_status status = norma_agree(system->comm, allocate(system, &w));
     if (status == NORMA_OK)
         status = norma_agree(system->comm, iterate(&w, solution));
-    if (status == NORMA_OK)
-        norma_product_gather(w.product, w.answer.x, gamma);
-    MPI_Comm_size(system->comm, &solution->grid_columns);
-    solution->grid_rows = 1;
-    solution->n_idle = 0;
+    norma_answer_deliver(&w.answer, status, gamma, solution);
     norma_chebyshev_destroy_local(&w.iteration);
     norma_bidiagonal_destroy_local(&w.process);
     norma_answer_clear_local(&w.answer);

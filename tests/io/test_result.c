@@ -246,6 +246,14 @@ static void test_life(void **state)
     norma_test_check_all(status_is_root(path, "stopped") && !exists(part));
 }
 
+/* The second half of the matrix, the end of the file, and both halves read back. */
+static void finish_matrix(norma_result **file)
+{
+    norma_test_ok_all(write_block(*file, "/by_columns", false, norma_test_runtime->size));
+    norma_test_ok_all(norma_result_close(file, NORMA_RESULT_COMPLETE));
+    norma_test_check_all(matrix_is_right("/by_rows") && matrix_is_right("/by_columns"));
+}
+
 /* The second run with the same output is refused, and the first goes on. */
 static void test_two_runs_with_one_output(void **state)
 {
@@ -260,9 +268,7 @@ static void test_two_runs_with_one_output(void **state)
     norma_test_check_all(exists(part) && second == NULL);
     norma_test_ok_all(write_block(first, "/by_rows", true, norma_test_runtime->size));
     norma_test_ok_all(norma_result_flush(first));
-    norma_test_ok_all(write_block(first, "/by_columns", false, norma_test_runtime->size));
-    norma_test_ok_all(norma_result_close(&first, NORMA_RESULT_COMPLETE));
-    norma_test_check_all(matrix_is_right("/by_rows") && matrix_is_right("/by_columns"));
+    finish_matrix(&first);
 }
 
 /* A run whose FILE.part has gone to another one (as one on another host can do) hears of it and
@@ -281,11 +287,9 @@ static void test_output_taken_by_another(void **state)
     add_matrix(second);
     norma_test_ok_all(write_block(second, "/by_rows", true, norma_test_runtime->size));
     norma_test_fails_all(norma_result_flush(first), NORMA_IO, "replaced by another run");
-    norma_test_ok_all(write_block(second, "/by_columns", false, norma_test_runtime->size));
     norma_result_abandon(&first);
     norma_test_check_all(exists(part));
-    norma_test_ok_all(norma_result_close(&second, NORMA_RESULT_COMPLETE));
-    norma_test_check_all(matrix_is_right("/by_rows") && matrix_is_right("/by_columns"));
+    finish_matrix(&second);
 }
 
 static void test_abandoned_with_and_without_cells(void **state)
