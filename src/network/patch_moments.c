@@ -9,9 +9,9 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* The largest sum of all images is below 2^SUM_BITS quanta; 2^LOW_BITS quanta of `low` are one of
- * `high`, so that sums of 2^30 images fit 64 bits in both. */
-enum { SUM_BITS = 61, LOW_BITS = 30 };
+/* The largest sum of all images is below 2^SUM_BITS quanta of `high`; what is left of an image is
+ * at most half of one of those, and that times the images is below 2^SUM_BITS quanta of `low`. */
+enum { SUM_BITS = 61 };
 
 /* Numbers of a patch for which the products of all pairs can be held. */
 static const int64_t most_inputs = 32767;
@@ -23,6 +23,7 @@ norma_status norma_patch_moments_create(const norma_patch *patch, int64_t n_imag
     norma_patch_moments *m = NULL;
     int exponent = 0;
     int sum_exponent = 0;
+    int image_exponent = 0;
     NORMA_GOTO(status, NORMA_CALLOC(m, 1));
     m->patch = *patch;
     m->n_inputs = patch->input.channels * norma_kernel_taps(patch->kernel);
@@ -39,8 +40,10 @@ norma_status norma_patch_moments_create(const norma_patch *patch, int64_t n_imag
     (void)frexp(largest, &exponent); /* 0 for 0 */
     m->one = ldexp(1, exponent);
     (void)frexp((double)n_images * (double)(patch->height * patch->width), &sum_exponent);
+    (void)frexp((double)n_images, &image_exponent);
     m->quantum = ldexp(1, sum_exponent + 2 * exponent - SUM_BITS);
-    if (!isfinite(m->quantum) || ldexp(m->quantum, -LOW_BITS) < DBL_MIN) {
+    m->low_quantum = ldexp(m->quantum, image_exponent - 1 - SUM_BITS);
+    if (!isfinite(m->quantum) || m->low_quantum < DBL_MIN) {
         status = NORMA_FAIL(NORMA_NUMERIC,
                             "statistics of inputs of magnitude %g: their squares leave the range "
                             "of double precision",
@@ -82,14 +85,13 @@ static void sum_image(const norma_patch_moments *m, const double *image, double 
 static void add_sums(norma_patch_moments *m, const double *sums)
 {
     int64_t n = m->n_inputs + 1;
-    double low_quantum = ldexp(m->quantum, -LOW_BITS);
     for (int64_t a = 0; a < n; a++)
         for (int64_t b = a; b < n; b++) {
             int64_t at = a * n + b;
             int64_t high = llrint(sums[at] / m->quantum);
             double rest = sums[at] - (double)high * m->quantum;
             m->high[at] += high;
-            m->low[at] += llrint(rest / low_quantum);
+            m->low[at] += llrint(rest / m->low_quantum);
         }
 }
 
@@ -125,16 +127,15 @@ void norma_patch_moments_finish(const norma_patch_moments *m, double *mean, doub
 {
     int64_t n = m->n_inputs;
     double count = (double)m->n_images * (double)(m->patch.height * m->patch.width);
-    double low_quantum = ldexp(m->quantum, -LOW_BITS);
     for (int64_t a = 0; a < n; a++) {
         int64_t at = a * (n + 1) + n;
-        double sum = (double)m->high[at] * m->quantum + (double)m->low[at] * low_quantum;
+        double sum = (double)m->high[at] * m->quantum + (double)m->low[at] * m->low_quantum;
         mean[a] = sum / m->one / count;
     }
     for (int64_t a = 0; a < n; a++)
         for (int64_t b = a; b < n; b++) {
             int64_t at = a * (n + 1) + b;
-            double sum = (double)m->high[at] * m->quantum + (double)m->low[at] * low_quantum;
+            double sum = (double)m->high[at] * m->quantum + (double)m->low[at] * m->low_quantum;
             covariance[a * n + b] = sum / count - mean[a] * mean[b];
             covariance[b * n + a] = covariance[a * n + b];
         }

@@ -5,8 +5,9 @@
  * the padding included). From them come mean w'm and variance w'Cw of every channel w * x of the
  * convolution: what a batch norm behind it would measure, without running the channels.
  *
- * Sums over images are exact: each image's are rounded to a multiple of a fixed number and added as
- * integers, so that neither the number of ranks nor the order of images changes a bit.
+ * Sums over images do not depend on their order: each image's are rounded to a multiple of a fixed
+ * number, 2^-113 of the largest sum there can be for a thousand images, and added as integers. So
+ * neither the number of ranks nor the order of images changes a bit.
  */
 #include "src/features/kernel.h"
 #include "src/network/network.h"
@@ -26,7 +27,8 @@ typedef struct norma_patch_moments {
     int64_t n_inputs; /* numbers of a patch: input.channels |kernel| */
     int64_t n_images;
     double one;          /* of each patch's constant further entry, a power of two */
-    double quantum;      /* of high; that of low is 2^-30 of it */
+    double quantum;      /* of high */
+    double low_quantum;  /* of low: as fine as sums of n_images of them fit 64 bits */
     int64_t n_sums;      /* (n_inputs + 1)^2 */
     int64_t *high, *low; /* [n_sums], sums of products of entries, upper triangle; owned */
 } norma_patch_moments;
