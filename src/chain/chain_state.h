@@ -18,6 +18,7 @@ typedef struct norma_chain_scratch {
     float *singular_single; /* [min(d, N)] */
     double *gram;           /* [m][m][lanes], m = max of the Gram matrices asked for */
     double *square;         /* [max(d, m)][m + NORMA_CHAIN_PADDING][lanes], or rows without it */
+    double *factors;        /* [2 m + 1][m][lanes] of the count by pivots, small matrices only */
     double *diagonal, *off; /* [m][lanes] */
     double *work;           /* LAPACK's, or [4][m][lanes] of the tridiagonalization */
     int64_t n_work;

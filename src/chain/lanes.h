@@ -53,6 +53,11 @@ typedef struct norma_lanes_kernels {
     /* count[1] = number of eigenvalues >= threshold[1] of the tridiagonal matrix (Sturm). */
     void (*count_above)(int64_t m, const double *diagonal, const double *off,
                         const double *threshold, double *count);
+    /* The same of the symmetric k[m][m] (both triangles given) by Sylvester's law: the pivots >= 0
+     * of k - threshold = L D L^T without interchanges. growth[1] = tr(|L| |D| |L|^T), which bounds
+     * what rounding has moved; not finite where a pivot was 0. work[2 m + 1][m]. */
+    void (*count_pivots)(int64_t m, const double *k, const double *threshold, double *work,
+                         double *count, double *growth);
 } norma_lanes_kernels;
 
 /* The kernels of the instruction set in use, lanes or solo. */

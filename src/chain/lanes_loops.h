@@ -329,10 +329,97 @@ static void lanes_count_above(int64_t m, const double *diagonal, const double *o
     }
 }
 
+/* Rows i .. i + mr - 1, columns j .. j + nr - 1 of k less what pivots 0 .. i - 1 take off, in u. */
+LANES_INLINE void lanes_eliminate(int mr, int nr, int64_t m, int64_t i, int64_t j, const double *k,
+                                  const double *l, double *u)
+{
+    vec x[LANES_BLOCK][LANES_COLUMNS];
+#pragma GCC unroll 4
+    for (int r = 0; r < mr; r++)
+#pragma GCC unroll 4
+        for (int c = 0; c < nr; c++)
+            x[r][c] = v_load(k + NORMA_LANES * ((i + r) * m + j + c));
+    for (int64_t q = 0; q < i; q++) {
+        vec uq[LANES_COLUMNS];
+#pragma GCC unroll 4
+        for (int c = 0; c < nr; c++)
+            uq[c] = v_load(u + NORMA_LANES * (q * m + j + c));
+#pragma GCC unroll 4
+        for (int r = 0; r < mr; r++) {
+            vec lq = v_load(l + NORMA_LANES * (q * m + i + r));
+#pragma GCC unroll 4
+            for (int c = 0; c < nr; c++)
+                x[r][c] = v_fnma(lq, uq[c], x[r][c]);
+        }
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < mr; r++)
+#pragma GCC unroll 4
+        for (int c = 0; c < nr; c++)
+            v_store(u + NORMA_LANES * ((i + r) * m + j + c), x[r][c]);
+}
+
+/* Row i of U, which lacks the pivots first .. i - 1 only, and of L^T; returns the pivot. Sizes of
+ * |L| |D| |L|^T are added to those of the columns. */
+LANES_INLINE vec lanes_pivot(int64_t m, int64_t first, int64_t i, vec threshold, double *u,
+                             double *l, double *sizes)
+{
+    double *row = u + NORMA_LANES * i * m;
+    for (int64_t j = i; j < m; j++) {
+        vec x = v_load(row + NORMA_LANES * j);
+        for (int64_t q = first; q < i; q++)
+            x = v_fnma(v_load(l + NORMA_LANES * (q * m + i)), v_load(u + NORMA_LANES * (q * m + j)),
+                       x);
+        v_store(row + NORMA_LANES * j, x);
+    }
+    const vec pivot = v_sub(v_load(row + NORMA_LANES * i), threshold);
+    const vec inverse = v_div(v_set(1), pivot), size = v_max(inverse, v_sub(v_set(0), inverse));
+    for (int64_t j = i + 1; j < m; j++) {
+        const int64_t at = NORMA_LANES * j;
+        vec x = v_load(row + at);
+        v_store(l + NORMA_LANES * i * m + at, v_mul(x, inverse));
+        v_store(sizes + at, v_fma(v_mul(x, x), size, v_load(sizes + at)));
+    }
+    return pivot;
+}
+
+static void lanes_count_pivots(int64_t m, const double *k, const double *threshold, double *work,
+                               double *count, double *growth)
+{
+    for (int64_t part = 0; part < NORMA_LANES; part += LANES_WIDTH) {
+        double *u = work + part, *l = u + NORMA_LANES * m * m, *sizes = l + NORMA_LANES * m * m;
+        const vec t = v_load(threshold + part);
+        vec n = v_set(0), sum = v_set(0);
+        for (int64_t j = 0; j < m; j++)
+            v_store(sizes + NORMA_LANES * j, v_set(0));
+        for (int64_t i = 0; i < m;) {
+            const int64_t first = i, whole = i + LANES_BLOCK <= m;
+            const int64_t end = whole ? i + LANES_BLOCK : i + 1;
+            int64_t j = i;
+            for (; whole && j + LANES_COLUMNS <= m; j += LANES_COLUMNS)
+                lanes_eliminate(LANES_BLOCK, LANES_COLUMNS, m, i, j, k + part, l, u);
+            for (; j < m; j++)
+                if (whole)
+                    lanes_eliminate(LANES_BLOCK, 1, m, i, j, k + part, l, u);
+                else
+                    lanes_eliminate(1, 1, m, i, j, k + part, l, u);
+            for (; i < end; i++) {
+                vec pivot = lanes_pivot(m, first, i, t, u, l, sizes);
+                vec size = v_max(pivot, v_sub(v_set(0), pivot));
+                n = v_add(n, v_nonnegative(pivot));
+                sum = v_add(sum, v_add(v_load(sizes + NORMA_LANES * i), size));
+            }
+        }
+        v_store(count + part, n);
+        v_store(growth + part, sum);
+    }
+}
+
 #define LANES_TABLE                                                                                \
     {                                                                                              \
         NORMA_LANES, lanes_product, lanes_row_sums, lanes_row_apply, lanes_column_sums,            \
-            lanes_column_apply, lanes_dot, lanes_scale, lanes_tridiagonalize, lanes_count_above    \
+            lanes_column_apply, lanes_dot, lanes_scale, lanes_tridiagonalize, lanes_count_above,   \
+            lanes_count_pivots                                                                     \
     }
 
 #endif

@@ -15,6 +15,17 @@
     (BIT(NUMERICAL_RANK) | BIT(SINGULAR_VALUE) | BIT(SIGMA_MIN) | BIT(ISOMETRY_GAP) |              \
      BIT(ISOMETRY_GAP_FEATURES) | BIT(W2_BURES))
 
+/* Numbers of scratch.factors. */
+static int64_t factors_count(const norma_chain *chain)
+{
+    const int64_t d = chain->spec.width, n = chain->spec.batch, small = d < n ? d : n;
+    const bool by_kernels =
+        chain->kernels && d <= NORMA_LANES_MAX_SIZE && n <= NORMA_LANES_MAX_SIZE;
+    return by_kernels && chain->request.wanted & BIT(SOFT_RANK)
+               ? (2 * small + 1) * small * chain->lanes
+               : 0;
+}
+
 norma_status norma_chain_scratch_create(norma_chain *chain)
 {
     norma_chain_scratch *s = &chain->scratch;
@@ -27,6 +38,7 @@ norma_status norma_chain_scratch_create(norma_chain *chain)
     NORMA_TRY(NORMA_CALLOC(s->gram, m * m * lanes));
     NORMA_TRY(NORMA_CALLOC(
         s->square, wanted & OF_SMALL_GRAM ? longest * (small + NORMA_CHAIN_PADDING) * lanes : 0));
+    NORMA_TRY(NORMA_CALLOC(s->factors, factors_count(chain)));
     NORMA_TRY(NORMA_CALLOC(s->diagonal, small * lanes));
     NORMA_TRY(NORMA_CALLOC(s->off, small * lanes));
     NORMA_TRY(NORMA_CALLOC(s->pivots, small));
@@ -48,6 +60,7 @@ double norma_chain_scratch_bytes(const norma_chain *chain)
     m = wanted & OF_SAMPLE_GRAM ? n : m;
     double work = 70 * longest + 4 * small * lanes;
     double numbers = d * n + m * m * lanes + 2 * small * lanes + 2 * small + work;
+    numbers += (double)factors_count(chain);
     if (wanted & OF_SMALL_GRAM)
         numbers += longest * (small + NORMA_CHAIN_PADDING) * lanes;
     if (chain->request.rank_single && wanted & BIT(NUMERICAL_RANK))
@@ -61,6 +74,7 @@ void norma_chain_scratch_destroy(norma_chain *chain)
     NORMA_FREE(s->matrix);
     NORMA_FREE(s->gram);
     NORMA_FREE(s->square);
+    NORMA_FREE(s->factors);
     NORMA_FREE(s->diagonal);
     NORMA_FREE(s->off);
     NORMA_FREE(s->pivots);
@@ -129,6 +143,8 @@ static void measure_columns(norma_chain *chain, norma_observable_set set, double
 
 double norma_chain_scaled(double x, int64_t exponent)
 {
+    if (exponent == 0)
+        return x;
     const int64_t most = 100000; /* far beyond a double's range, well inside int's */
     return ldexp(x, (int)(exponent > most ? most : exponent < -most ? -most : exponent));
 }

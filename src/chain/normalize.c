@@ -122,6 +122,12 @@ static norma_status fail_line(const norma_chain *chain, int64_t line, int lane, 
         norma_chain_norm_name(chain->spec.norm), chain->spec.single ? " --precision double" : "");
 }
 
+/* Is a sum of squares more than rounding, and in range? */
+static bool is_plain(double square, double rounding)
+{
+    return square > rounding && square > SQUARE_MIN && square < SQUARE_MAX;
+}
+
 /* chain->factor from the sums, target being the norm that a line gets. */
 static norma_status make_factors(norma_chain *chain, double target)
 {
@@ -132,17 +138,17 @@ static norma_status make_factors(norma_chain *chain, double target)
     const int64_t length = rows ? spec->batch : spec->width;
     const double tolerance =
         spec->single ? norma_chain_single_rounding(spec) : 4 * (double)length * DBL_EPSILON;
-    for (int64_t i = 0; i < n_lines; i++)
+    const double eps = (double)length * spec->bn_eps;
+    int64_t n_plain = 0;
+    for (int64_t at = 0; at < n_lines * lanes; at++) {
+        chain->factor[at] = target / sqrt(chain->square[at] + eps);
+        n_plain += is_plain(chain->square[at], tolerance * tolerance * chain->raw[at]);
+    }
+    for (int64_t i = 0; i < n_lines && n_plain < n_lines * lanes; i++)
         for (int lane = 0; lane < lanes; lane++) {
             int64_t at = i * lanes + lane;
-            double square = chain->square[at], raw = chain->raw[at];
-            double eps = (double)length * spec->bn_eps;
-            bool plain =
-                square > tolerance * tolerance * raw && square > SQUARE_MIN && square < SQUARE_MAX;
-            if (plain) {
-                chain->factor[at] = target / sqrt(square + eps);
+            if (is_plain(chain->square[at], tolerance * tolerance * chain->raw[at]))
                 continue;
-            }
             norma_line line = {chain->z + (rows ? i * length : i) * lanes + lane, length,
                                (rows ? 1 : spec->batch) * lanes, centered, tolerance};
             double norm = line_norm(&line, &chain->mean[at]);

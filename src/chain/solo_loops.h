@@ -7,6 +7,7 @@
 #include "src/chain/lanes.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #define SOLO_ROWS 4
@@ -110,13 +111,15 @@ static void solo_product(int64_t m, int64_t n, int64_t k, norma_lanes_operand a,
         const int64_t begin = lower ? j / SOLO_ROWS * SOLO_ROWS : 0;
         solo_target target = {alpha, add ? add + j : NULL, NULL, n, width};
         target.c = c + j;
-        if (width > LANES_WIDTH) {
-            solo_pack(width, k, b, j, SOLO_COLUMNS, packed);
-            solo_strip(SOLO_VECTORS, begin, m, k, a, packed, &target);
-        } else {
-            solo_pack(width, k, b, j, LANES_WIDTH, packed);
-            solo_strip(1, begin, m, k, a, packed, &target);
-        }
+        const int64_t columns = width > LANES_WIDTH ? SOLO_COLUMNS : LANES_WIDTH;
+        const bool is_packed = n == columns && b.column == 1 && b.row == columns;
+        const double *strip = is_packed ? b.data : packed;
+        if (!is_packed)
+            solo_pack(width, k, b, j, columns, packed);
+        if (columns == SOLO_COLUMNS)
+            solo_strip(SOLO_VECTORS, begin, m, k, a, strip, &target);
+        else
+            solo_strip(1, begin, m, k, a, strip, &target);
     }
 }
 
@@ -325,10 +328,102 @@ static void solo_count_above(int64_t m, const double *diagonal, const double *of
     count[0] = n;
 }
 
+/* As lanes_eliminate, with nv vectors of columns, the last one of `part`. */
+LANES_INLINE void solo_eliminate(int mr, int nv, int64_t m, int64_t i, int64_t j, int64_t part,
+                                 const double *k, const double *l, double *u)
+{
+    vec x[SOLO_ROWS][SOLO_VECTORS];
+#pragma GCC unroll 4
+    for (int r = 0; r < mr; r++)
+#pragma GCC unroll 2
+        for (int h = 0; h < nv; h++)
+            x[r][h] = v_load_part(k + (i + r) * m + j + (ptrdiff_t)h * LANES_WIDTH,
+                                  h + 1 < nv ? LANES_WIDTH : part);
+    for (int64_t q = 0; q < i; q++) {
+        vec uq[SOLO_VECTORS];
+#pragma GCC unroll 2
+        for (int h = 0; h < nv; h++)
+            uq[h] = v_load_part(u + q * m + j + (ptrdiff_t)h * LANES_WIDTH,
+                                h + 1 < nv ? LANES_WIDTH : part);
+#pragma GCC unroll 4
+        for (int r = 0; r < mr; r++) {
+            vec lq = v_set(l[q * m + i + r]);
+#pragma GCC unroll 2
+            for (int h = 0; h < nv; h++)
+                x[r][h] = v_fnma(lq, uq[h], x[r][h]);
+        }
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < mr; r++)
+#pragma GCC unroll 2
+        for (int h = 0; h < nv; h++)
+            v_store_part(u + (i + r) * m + j + (ptrdiff_t)h * LANES_WIDTH,
+                         h + 1 < nv ? LANES_WIDTH : part, x[r][h]);
+}
+
+/* As lanes_pivot. Columns begin at a whole vector: those before the diagonal are never read. */
+LANES_INLINE double solo_pivot(int64_t m, int64_t first, int64_t i, double threshold, double *u,
+                               double *l, double *sizes)
+{
+    double *row = u + i * m;
+    const int64_t begin = i / LANES_WIDTH * LANES_WIDTH;
+    for (int64_t j = begin; j < m; j += LANES_WIDTH) {
+        const int64_t part = solo_part(m - j);
+        vec x = v_load_part(row + j, part);
+        for (int64_t q = first; q < i; q++)
+            x = v_fnma(v_set(l[q * m + i]), v_load_part(u + q * m + j, part), x);
+        v_store_part(row + j, part, x);
+    }
+    const double pivot = row[i] - threshold, inverse = 1 / pivot;
+    const vec scale = v_set(inverse), size = v_set(fabs(inverse));
+    const double size_of_pivot = sizes[i] + fabs(pivot);
+    for (int64_t j = begin; j < m; j += LANES_WIDTH) {
+        const int64_t part = solo_part(m - j);
+        vec x = v_load_part(row + j, part);
+        v_store_part(l + i * m + j, part, v_mul(x, scale));
+        v_store_part(sizes + j, part, v_fma(v_mul(x, x), size, v_load_part(sizes + j, part)));
+    }
+    sizes[i] = size_of_pivot;
+    return pivot;
+}
+
+static void solo_count_pivots(int64_t m, const double *k, const double *threshold, double *work,
+                              double *count, double *growth)
+{
+    double *u = work, *l = u + m * m, *sizes = l + m * m;
+    double n = 0, sum = 0;
+    for (int64_t j = 0; j < m; j++)
+        sizes[j] = 0;
+    for (int64_t i = 0; i < m;) {
+        const int64_t first = i, whole = i + SOLO_ROWS <= m;
+        const int64_t end = whole ? i + SOLO_ROWS : i + 1;
+        for (int64_t j = i / LANES_WIDTH * LANES_WIDTH; j < m;) {
+            const bool two = j + LANES_WIDTH < m;
+            const int64_t part = solo_part(two ? m - j - LANES_WIDTH : m - j);
+            if (whole && two)
+                solo_eliminate(SOLO_ROWS, 2, m, i, j, part, k, l, u);
+            else if (whole)
+                solo_eliminate(SOLO_ROWS, 1, m, i, j, part, k, l, u);
+            else if (two)
+                solo_eliminate(1, 2, m, i, j, part, k, l, u);
+            else
+                solo_eliminate(1, 1, m, i, j, part, k, l, u);
+            j += two ? 2 * LANES_WIDTH : LANES_WIDTH;
+        }
+        for (; i < end; i++) {
+            double pivot = solo_pivot(m, first, i, threshold[0], u, l, sizes);
+            n += pivot >= 0;
+            sum += sizes[i];
+        }
+    }
+    count[0] = n;
+    growth[0] = sum;
+}
+
 #define SOLO_TABLE                                                                                 \
     {                                                                                              \
         1, solo_product, solo_row_sums, solo_row_apply, solo_column_sums, solo_column_apply,       \
-            solo_dot, solo_scale, solo_tridiagonalize, solo_count_above                            \
+            solo_dot, solo_scale, solo_tridiagonalize, solo_count_above, solo_count_pivots         \
     }
 
 #endif

@@ -13,7 +13,7 @@ from program import MPIEXEC, NORMA, check, finish, folder, launch
 
 TIMINGS = {"seconds"}
 # Six blocks of eight replicas: some seconds on one rank.
-LONG = ["chain", "--width", "16,24", "--depth", "20000", "--replicas", "24", "--seed", "5",
+LONG = ["chain", "--width", "16,24", "--depth", "40000", "--replicas", "24", "--seed", "5",
         "--observables", "soft_rank,stable_rank,tr_m3,tr_diag2,sigma_min", "--stride",
         "1,sigma_min:50", "--record", "log:10", "--quiet"]
 
@@ -200,9 +200,9 @@ def test_refusals(base):
     done = launch(LONG + ["--time-limit", "1s", "--output", path])
     check(done.returncode == 75, f"refusals: stopped: {done.returncode}")
     other = list(LONG)
-    other[other.index("20000")] = "20001"
+    other[other.index("40000")] = "40001"
     done = launch(other + ["--resume", "--output", path], 2)
-    check(done.returncode == 2 and "depth" in done.stderr and "20001" in done.stderr and
+    check(done.returncode == 2 and "depth" in done.stderr and "40001" in done.stderr and
           done.stderr.count("error") == 1, f"another configuration is refused: {done.stderr}")
     done = launch(LONG + ["--force", "--output", path])
     check(done.returncode == 0, f"--force starts over: {done.stderr}")

@@ -54,14 +54,15 @@ static void eigenvalues(const double *h, int d, int n, double *m, double *out)
     assert_int_equal(info, 0);
 }
 
-static void check_counts(int d, int n, int n_tau, int n_layers, int n_replicas)
+/* Counts at tau = first, 0.4 first, 3 first, ... against a full eigensolver. */
+static void check_counts(int d, int n, double first, int n_tau, int n_layers, int n_replicas)
 {
     norma_chain_spec spec;
     norma_chain_spec_init(NORMA_CHAIN_RANK20, d, n, &spec);
     norma_observable_request request = asking(BIT(SOFT_RANK));
     request.n_tau = n_tau;
     for (int t = 0; t < n_tau; t++)
-        request.tau[t] = 0.5 * (t + 1) * (t % 2 ? 0.2 : 1);
+        request.tau[t] = first * (t + 1) * (t % 2 ? 0.2 : 1);
     norma_chain *chain = make(&spec, &request, n_replicas);
     int lanes = norma_chain_n_lanes(chain);
     double *h = NULL, *m = NULL, *w = NULL, *counts = NULL;
@@ -99,17 +100,22 @@ static void check_counts(int d, int n, int n_tau, int n_layers, int n_replicas)
 static void test_inertia_counts_eigenvalues(void **state)
 {
     (void)state;
-    check_counts(1, 1, 2, 20, 8);
-    check_counts(2, 2, 3, 100, 8);
-    check_counts(3, 5, 3, 300, 8);
-    check_counts(8, 8, 4, 1000, 8);
-    check_counts(12, 7, 3, 300, 8);
-    check_counts(24, 24, 4, 60, 8);
-    check_counts(24, 21, 4, 200, 1);
-    check_counts(8, 8, 2, 500, 1);
-    check_counts(80, 70, 1, 60, 8); /* LDL^T */
-    check_counts(66, 80, 5, 60, 8); /* tridiagonal */
-    check_counts(40, 9, 2, 200, 8); /* exact law, Gram matrix of the samples */
+    check_counts(1, 1, 0.5, 2, 20, 8);
+    check_counts(2, 2, 0.5, 3, 100, 8);
+    check_counts(3, 5, 0.5, 3, 300, 8);
+    check_counts(8, 8, 0.5, 4, 1000, 8);
+    check_counts(12, 7, 0.5, 3, 300, 8);
+    check_counts(24, 24, 0.5, 4, 60, 8);
+    check_counts(24, 21, 0.5, 4, 200, 1);
+    check_counts(8, 8, 0.5, 2, 500, 1); /* pivots, without interchanges */
+    check_counts(32, 37, 0.5, 1, 100, 8);
+    check_counts(64, 64, 0.5, 2, 20, 8);
+    check_counts(64, 61, 0.01, 1, 100, 1);
+    check_counts(16, 16, 1, 1, 300, 8); /* rows have norm 1: the first pivot is rounding */
+    check_counts(9, 16, 1, 1, 300, 1);
+    check_counts(80, 70, 0.5, 1, 60, 8); /* LDL^T */
+    check_counts(66, 80, 0.5, 5, 60, 8); /* tridiagonal */
+    check_counts(40, 9, 0.5, 2, 200, 8); /* exact law, Gram matrix of the samples */
 }
 
 /* Values of one observable after `layers` layers, one a replica. */

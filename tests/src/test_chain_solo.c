@@ -1,12 +1,15 @@
 /* src/chain between 65 and 256 channels: products by the vector kernels against those of BLAS,
- * which the scalar instruction set takes, over some layers of every kind of weights and shape. */
+ * which the scalar instruction set takes, over some layers of every kind of weights and shape. Of
+ * small matrices: eigenvalues counted by pivots, by every set of kernels. */
 #include "tests/harness/harness.h"
 
 #include "src/base/cpu.h"
 #include "src/base/mem.h"
 #include "src/chain/chain.h"
+#include "src/chain/lanes.h"
 
 #include <math.h>
+#include <string.h>
 
 #define BIT(name) NORMA_OBSERVABLE_BIT(NORMA_OBSERVABLE_##name)
 #define WANTED                                                                                     \
@@ -86,9 +89,65 @@ static void test_laws_and_norms(void **state)
         }
 }
 
+/* Lane l holds q diag(1, .., m) q^T - 2 l, q a reflection: the counts are known. Every set of
+ * kernels finds them, with the same growth in every bit. */
+static void count_by(const norma_lanes_kernels *kernels, int64_t m, double growth[NORMA_LANES])
+{
+    const int64_t lanes = kernels->lanes;
+    double *k = NULL, *work = NULL, v[NORMA_LANES_MAX_SIZE];
+    const norma_rng_stream stream = {.purpose = NORMA_RNG_TEST};
+    norma_lanes_values threshold = {0}, count = {0}, sizes = {0};
+    norma_test_ok(NORMA_CALLOC(k, m * m * lanes));
+    norma_test_ok(NORMA_CALLOC(work, (2 * m + 1) * m * lanes));
+    norma_rng_fill_normal(6, &stream, 0, m, v);
+    double square = 0;
+    for (int64_t i = 0; i < m; i++)
+        square += v[i] * v[i];
+    for (int64_t l = 0; l < NORMA_LANES; l += lanes) {
+        for (int64_t i = 0; i < m; i++)
+            for (int64_t j = 0; j <= i; j++) {
+                double x = 0;
+                for (int64_t e = 0; e < m; e++)
+                    x += (double)(e + 1) * ((i == e) - 2 / square * v[i] * v[e]) *
+                         ((j == e) - 2 / square * v[j] * v[e]);
+                for (int64_t lane = 0; lane < lanes; lane++)
+                    k[(i * m + j) * lanes + lane] = k[(j * m + i) * lanes + lane] = x;
+            }
+        for (int64_t lane = 0; lane < lanes; lane++)
+            threshold[lane] = 0.375 + 2 * (double)(l + lane);
+        kernels->count_pivots(m, k, threshold, work, count, sizes);
+        for (int64_t lane = 0; lane < lanes; lane++) {
+            int64_t below = 2 * (l + lane);
+            assert_int_equal((int64_t)count[lane], below < m ? m - below : 0);
+            growth[l + lane] = sizes[lane];
+        }
+    }
+    norma_mem_free(k);
+    norma_mem_free(work);
+}
+
+static void test_counts_by_pivots(void **state)
+{
+    (void)state;
+    const norma_isa usual = norma_cpu_isa();
+    for (int64_t m = 1; m <= NORMA_LANES_MAX_SIZE; m += m < 20 ? 1 : 11) {
+        double first[NORMA_LANES], growth[NORMA_LANES];
+        for (int kernel = 0; kernel < 2 * NORMA_N_ISAS; kernel++) {
+            if (!norma_cpu_supports((norma_isa)(kernel / 2)))
+                continue;
+            norma_cpu_set_isa((norma_isa)(kernel / 2));
+            count_by(kernel % 2 ? norma_lanes_get_solo() : norma_lanes_get(), m,
+                     kernel == 0 ? first : growth);
+            assert_true(kernel == 0 || memcmp(first, growth, sizeof first) == 0);
+        }
+    }
+    norma_cpu_set_isa(usual);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_shapes),
     cmocka_unit_test(test_laws_and_norms),
+    cmocka_unit_test(test_counts_by_pivots),
 };
 
 norma_test_main_serial("src.chain.solo", tests)
