@@ -44,26 +44,27 @@ static double kept_bytes(const norma_reconstruct_cell *cell)
     return 8 * numbers;
 }
 
-static norma_status evaluation_cost(const need *n, int64_t n_ranks, int64_t *bytes, double *flops)
+static norma_status evaluation_cost(const need *n, int64_t n_ranks, norma_evaluate_cost *cost)
 {
     norma_source_shape *shapes = NULL;
-    *bytes = 0;
-    *flops = 0;
+    int64_t n_shapes = 0;
+    *cost = (norma_evaluate_cost){0, 0, 0, 0};
     if (!n->inputs->dataset)
         return NORMA_OK;
     NORMA_TRY(NORMA_ALLOC(shapes, n->cell->n_layers));
     for (int64_t i = 0; i < n->cell->n_layers; i++)
-        shapes[i] = n->cell->layers[i].source_shape;
-    norma_evaluate_cost_local(n->cell->network, shapes,
+        if (n->cell->layers[i].wanted)
+            shapes[n_shapes++] = n->cell->layers[i].source_shape;
+    norma_evaluate_cost_local(n->cell->network, n_shapes, shapes,
                               norma_dataset_images_local(n->inputs->dataset)->n_images,
-                              (int)n_ranks, n->n_threads, 0, bytes, flops);
+                              (int)n_ranks, n->n_threads, 0, cost);
     NORMA_FREE(shapes);
     double statistics = 0;
     for (int64_t i = 0; i < n->cell->n_layers; i++)
         if (n->cell->layers[i].wanted && n->cell->statistics == NORMA_STATISTICS_DATASET)
             statistics = fmax(statistics, norma_evaluate_statistics_bytes_local(
                                               &n->cell->layers[i].source_shape, n->n_threads));
-    *bytes += (int64_t)statistics;
+    cost->bounds = (int64_t)fmax((double)cost->bounds, (double)cost->held + statistics);
     return NORMA_OK;
 }
 
@@ -73,9 +74,9 @@ static int64_t peak_bytes(const void *context, int64_t n_ranks)
 {
     const need *n = context;
     double peak = 0;
-    int64_t evaluation = 0;
-    double flops = 0;
-    if (n_ranks > 2147483647 || evaluation_cost(n, n_ranks, &evaluation, &flops) != NORMA_OK)
+    norma_evaluate_cost group = {0}, all = {0}; /* bounds are a group's own, on all images */
+    if (n_ranks > 2147483647 || evaluation_cost(n, solving_ranks(n, n_ranks), &group) != NORMA_OK ||
+        evaluation_cost(n, n_ranks, &all) != NORMA_OK)
         return -1;
     for (int64_t i = 0; i < n->cell->n_layers; i++) {
         if (!n->cell->layers[i].wanted)
@@ -90,8 +91,7 @@ static int64_t peak_bytes(const void *context, int64_t n_ranks)
         if (estimate.bytes > peak)
             peak = estimate.bytes;
     }
-    if ((double)evaluation > peak)
-        peak = (double)evaluation;
+    peak = fmax(peak + (double)group.held, fmax((double)group.bounds, (double)all.run));
     peak += kept_bytes(n->cell) + (double)n->base;
     return peak < 9e18 ? (int64_t)peak : INT64_MAX;
 }
@@ -148,8 +148,7 @@ static norma_status print_layers(const need *n, const norma_plan_machine *machin
 static norma_status print_cell(const need *n, const norma_plan_machine *machine,
                                const norma_rates *rates)
 {
-    int64_t evaluation_bytes = 0;
-    double evaluation_flops = 0;
+    norma_evaluate_cost evaluation;
     double solve_flops = 0;
     double seconds = 0;
     double longest = 0;
@@ -162,18 +161,18 @@ static norma_status print_cell(const need *n, const norma_plan_machine *machine,
     norma_log_result("#layer    c2    c0    n_rows        c1       solver      grid  idle "
                      "bytes_per_rank      flops   seconds");
     NORMA_TRY(print_layers(n, machine, rates, &solve_flops, &seconds, &longest));
-    NORMA_TRY(evaluation_cost(n, machine->n_ranks, &evaluation_bytes, &evaluation_flops));
+    NORMA_TRY(evaluation_cost(n, machine->n_ranks, &evaluation));
     norma_plan_format_bytes_local((double)peak_bytes(n, machine->n_ranks), peak, sizeof peak);
     norma_plan_format_bytes_local((double)machine->node_memory, available, sizeof available);
     norma_plan_format_bytes_local(
         (double)norma_reconstruct_output_bytes(n->config, n->inputs, n->cell), written,
         sizeof written);
-    double total = replicas * (solve_flops + evaluation_flops);
+    double total = replicas * (solve_flops + evaluation.n_flops);
     /* Solves are spread over groups. */
     int64_t groups = machine->n_ranks / solving_ranks(n, machine->n_ranks);
     seconds = fmax(replicas * seconds / (double)groups, longest);
     seconds +=
-        replicas * norma_expect_evaluation_local(evaluation_flops, (int)machine->n_ranks, rates);
+        replicas * norma_expect_evaluation_local(evaluation.n_flops, (int)machine->n_ranks, rates);
     norma_progress_format_seconds_local(seconds, time, sizeof time);
     norma_log_result("# ranks %lld, %lld a node", (long long)machine->n_ranks,
                      (long long)(machine->n_ranks < machine->ranks_per_node
@@ -181,7 +180,7 @@ static norma_status print_cell(const need *n, const norma_plan_machine *machine,
                                      : machine->ranks_per_node));
     norma_log_result("# memory a rank %s, node memory %s", peak, available);
     norma_log_result("# flops a cell %.3e: solution %.3e, evaluation %.3e", total,
-                     replicas * solve_flops, replicas * evaluation_flops);
+                     replicas * solve_flops, replicas * evaluation.n_flops);
     norma_log_result("# file at most %s", written);
     norma_log_result("# time a cell about %s at %.3g GFLOP/s a rank (DGEMM measured here); cells "
                      "%.0f",

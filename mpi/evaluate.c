@@ -11,21 +11,23 @@
 #include <math.h>
 #include <omp.h>
 
-static int64_t largest_activation(const norma_network *network)
+/* Largest activations of one image: inputs of even layers in size[0], of odd ones in size[1], an
+ * output being the next layer's input. */
+static void find_activations(const norma_network *network, int64_t size[2])
 {
-    int64_t size = norma_shape_size(network->input);
+    size[0] = norma_shape_size(network->input);
+    size[1] = 0;
     for (int64_t l = 0; l < network->n_layers; l++) {
         int64_t n = norma_shape_size(network->layers[l].output);
-        if (n > size)
-            size = n;
+        if (n > size[(l + 1) % 2])
+            size[(l + 1) % 2] = n;
     }
-    return size;
 }
 
-/* Images of a batch: two activations of the target and two of the source take half the budget. */
-static int64_t batch_images(int64_t layer_size, int64_t n_local, int64_t budget)
+/* Images of a batch: the activations of target and source take half the budget. */
+static int64_t batch_images(const int64_t size[2], int64_t n_local, int64_t budget)
 {
-    int64_t n = budget / 2 / (4 * layer_size * (int64_t)sizeof(double));
+    int64_t n = budget / 2 / (2 * (size[0] + size[1]) * (int64_t)sizeof(double));
     if (n > n_local)
         n = n_local;
     return n > 1 ? n : 1;
@@ -57,11 +59,12 @@ norma_status norma_evaluate_create(MPI_Comm comm, const norma_network *network,
     if (status != NORMA_OK)
         goto done;
     e->n_local = norma_index_share(n_images, e->size, e->rank, &e->first);
-    e->layer_size = largest_activation(network);
-    e->n_batch = batch_images(e->layer_size, e->n_local, e->budget);
+    find_activations(network, e->activation_size);
+    e->n_batch = batch_images(e->activation_size, e->n_local, e->budget);
     NORMA_GOTO(status, norma_forward_create(network, e->n_threads, &e->forward));
-    NORMA_GOTO(status, NORMA_ALLOC(e->held, e->n_batch * e->layer_size));
-    NORMA_GOTO(status, NORMA_ALLOC(e->spare, e->n_batch * e->layer_size));
+    for (int parity = 0; parity < 2; parity++)
+        NORMA_GOTO(status,
+                   NORMA_ALLOC(e->buffers[parity], e->n_batch * e->activation_size[parity]));
 done:
     status = norma_agree(comm, status);
     if (status != NORMA_OK)
@@ -88,16 +91,18 @@ void norma_evaluate_advance_local(norma_evaluate *e, int64_t batch, int64_t laye
     int64_t first = 0;
     int64_t n = norma_evaluate_batch_local(e, batch, &first);
     if (e->held_batch != batch || e->held_layer > layer) {
-        norma_images_load(e->images, e->network, first, n, e->held);
+        norma_images_load(e->images, e->network, first, n, e->buffers[0]);
         e->held_batch = batch;
         e->held_layer = 0;
     }
-    for (; e->held_layer < layer; e->held_layer++) {
-        norma_forward_layer(e->forward, e->held_layer, n, e->held, e->spare);
-        double *swap = e->held;
-        e->held = e->spare;
-        e->spare = swap;
-    }
+    for (; e->held_layer < layer; e->held_layer++)
+        norma_forward_layer(e->forward, e->held_layer, n, e->buffers[e->held_layer % 2],
+                            e->buffers[(e->held_layer + 1) % 2]);
+}
+
+const double *norma_evaluate_held_local(const norma_evaluate *e)
+{
+    return e->buffers[e->held_layer % 2];
 }
 
 /* --- bounds --------------------------------------------------------------------------------- */
@@ -112,7 +117,7 @@ static norma_status measure_u_local(norma_evaluate *e, int64_t layer,
         int64_t first = 0;
         int64_t n = norma_evaluate_batch_local(e, b, &first);
         norma_evaluate_advance_local(e, b, layer);
-        norma_source_measure(work, shape, w1, first, n, e->held, lo, hi);
+        norma_source_measure(work, shape, w1, first, n, norma_evaluate_held_local(e), lo, hi);
     }
     norma_source_work_destroy(&work);
     return NORMA_OK;
@@ -127,10 +132,11 @@ static void measure_inputs_local(norma_evaluate *e, int64_t layer, double *lo, d
         int64_t first = 0;
         int64_t n = norma_evaluate_batch_local(e, b, &first);
         norma_evaluate_advance_local(e, b, layer);
+        const double *held = norma_evaluate_held_local(e);
         for (int64_t k = 0; k < n * in.channels; k++) {
             int64_t c = k % in.channels;
             for (int64_t p = 0; p < n_pixels; p++) {
-                double x = e->held[k * n_pixels + p];
+                double x = held[k * n_pixels + p];
                 lo[c] = x < lo[c] ? x : lo[c];
                 hi[c] = x > hi[c] ? x : hi[c];
             }
@@ -220,26 +226,30 @@ norma_status norma_evaluate_bounds(norma_evaluate *e, int64_t layer,
     return norma_agree(e->comm, check_range(shape->n_features, lo, hi));
 }
 
-void norma_evaluate_cost_local(const norma_network *network, const norma_source_shape *shapes,
-                               int64_t n_images, int n_ranks, int n_threads, int64_t budget,
-                               int64_t *bytes, double *n_flops)
+void norma_evaluate_cost_local(const norma_network *network, int64_t n_shapes,
+                               const norma_source_shape *shapes, int64_t n_images, int n_ranks,
+                               int n_threads, int64_t budget, norma_evaluate_cost *cost)
 {
     int64_t first = 0;
     int64_t n_local = norma_index_share(n_images, n_ranks, 0, &first);
-    int64_t layer_size = largest_activation(network);
-    *bytes = 0;
-    *n_flops = 0;
+    int64_t size[2];
+    *cost = (norma_evaluate_cost){0, 0, 0, 0};
     if (n_images == 0)
         return;
     if (budget <= 0)
         budget = NORMA_EVALUATE_BUDGET;
-    int64_t n_batch = batch_images(layer_size, n_local, budget);
-    *bytes = 4 * n_batch * layer_size * (int64_t)sizeof(double);
-    *bytes += norma_forward_bytes(network, n_threads);
-    *bytes += norma_source_work_bytes(network->n_layers, shapes, n_batch, budget / 2, n_threads);
-    *bytes += n_images * NORMA_EVALUATE_RECORD_BYTES;
-    for (int64_t l = 0; l < network->n_layers; l++)
-        *n_flops += (double)n_images * norma_source_flops(&shapes[l]);
+    find_activations(network, size);
+    int64_t n_batch = batch_images(size, n_local, budget);
+    int64_t activations = n_batch * (size[0] + size[1]) * (int64_t)sizeof(double);
+    cost->held = activations + norma_forward_bytes(network, n_threads);
+    for (int64_t k = 0; k < n_shapes; k++) {
+        int64_t bytes = norma_source_work_bytes(1, &shapes[k], n_batch, budget / 2, n_threads);
+        cost->bounds = bytes > cost->bounds ? bytes : cost->bounds;
+        cost->n_flops += (double)n_images * norma_source_flops(&shapes[k]);
+    }
+    cost->bounds += cost->held;
+    cost->run = cost->held + activations + n_images * NORMA_EVALUATE_RECORD_BYTES +
+                norma_source_work_bytes(n_shapes, shapes, n_batch, budget / 2, n_threads);
 }
 
 void norma_evaluate_destroy(norma_evaluate **evaluate)
@@ -247,7 +257,7 @@ void norma_evaluate_destroy(norma_evaluate **evaluate)
     if (!*evaluate)
         return;
     norma_forward_destroy(&(*evaluate)->forward);
-    NORMA_FREE((*evaluate)->held);
-    NORMA_FREE((*evaluate)->spare);
+    NORMA_FREE((*evaluate)->buffers[0]);
+    NORMA_FREE((*evaluate)->buffers[1]);
     NORMA_FREE(*evaluate);
 }

@@ -55,12 +55,18 @@ NORMA_MUST_USE norma_status norma_evaluate_run(norma_evaluate *evaluate,
                                                const norma_source_layer *source,
                                                norma_evaluate_result *result);
 
-/* What norma_evaluate_bounds and _run will need: bytes a rank holds at its peak beyond network and
- * images, and the source's operations for n_images images, all ranks together. shapes[n_layers];
- * budget as in norma_evaluate_create. Local. */
-void norma_evaluate_cost_local(const norma_network *network, const norma_source_shape *shapes,
-                               int64_t n_images, int n_ranks, int n_threads, int64_t budget,
-                               int64_t *bytes, double *n_flops);
+/* What an evaluation takes of a rank beyond network and images, bytes, and of all ranks. */
+typedef struct norma_evaluate_cost {
+    int64_t held;   /* from norma_evaluate_create on */
+    int64_t bounds; /* during norma_evaluate_bounds on a data set, with what is held */
+    int64_t run;    /* during norma_evaluate_run, with what is held */
+    double n_flops; /* of the source's pairs, for all images */
+} norma_evaluate_cost;
+
+/* For n_images images and the pairs shapes[n_shapes]; budget as in norma_evaluate_create. Local. */
+void norma_evaluate_cost_local(const norma_network *network, int64_t n_shapes,
+                               const norma_source_shape *shapes, int64_t n_images, int n_ranks,
+                               int n_threads, int64_t budget, norma_evaluate_cost *cost);
 
 /* Collective; nulls; NULL is allowed. */
 void norma_evaluate_destroy(norma_evaluate **evaluate);

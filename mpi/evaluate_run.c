@@ -25,7 +25,7 @@ _Static_assert(sizeof(image_record) == 5 * sizeof(double), "NORMA_EVALUATE_RECOR
 /* Memory and counts of one run on this rank. */
 typedef struct run_state {
     norma_source_work *work; /* owned; NULL when every layer is the target's own */
-    double *in, *out;        /* [n_batch][layer_size]; owned */
+    double *buffers[2];      /* [n_batch][activation_size], by the layer's parity; owned */
     image_record *records;   /* [n_images]; this rank's part is filled first; owned */
     int64_t n_clipped;
     double seconds;
@@ -54,40 +54,40 @@ static norma_status run_create(const norma_evaluate *e, const norma_source_layer
                                run_state *run)
 {
     NORMA_TRY(create_work(e, source, &run->work));
-    NORMA_TRY(NORMA_ALLOC(run->in, e->n_batch * e->layer_size));
-    NORMA_TRY(NORMA_ALLOC(run->out, e->n_batch * e->layer_size));
+    for (int parity = 0; parity < 2; parity++)
+        NORMA_TRY(NORMA_ALLOC(run->buffers[parity], e->n_batch * e->activation_size[parity]));
     return NORMA_ALLOC(run->records, e->n_images);
 }
 
 static void run_destroy(run_state *run)
 {
     norma_source_work_destroy(&run->work);
-    NORMA_FREE(run->in);
-    NORMA_FREE(run->out);
+    NORMA_FREE(run->buffers[0]);
+    NORMA_FREE(run->buffers[1]);
     NORMA_FREE(run->records);
 }
 
-/* The source network on one batch; outputs are then in run->in. */
+/* The source network on one batch; the outputs are then in the buffer of the last
+ * parity. */
 static void run_source_local(norma_evaluate *e, const norma_source_layer *source, int64_t batch,
                              run_state *run)
 {
     int64_t first = 0;
     int64_t n = norma_evaluate_batch_local(e, batch, &first);
-    norma_images_load(e->images, e->network, first, n, run->in);
+    norma_images_load(e->images, e->network, first, n, run->buffers[0]);
     for (int64_t l = 0; l < e->network->n_layers; l++) {
+        const double *in = run->buffers[l % 2];
+        double *out = run->buffers[(l + 1) % 2];
         double started = MPI_Wtime();
         if (source[l].w1) {
-            norma_source_propagate(run->work, &source[l], &e->network->layers[l], first, n, run->in,
-                                   run->out, &run->n_clipped);
+            norma_source_propagate(run->work, &source[l], &e->network->layers[l], first, n, in, out,
+                                   &run->n_clipped);
             run->seconds += MPI_Wtime() - started;
             run->n_done += (double)n * norma_source_flops(&source[l].shape);
             norma_progress_update_local(&run->progress, (int64_t)run->n_done);
         } else {
-            norma_forward_layer(e->forward, l, n, run->in, run->out);
+            norma_forward_layer(e->forward, l, n, in, out);
         }
-        double *swap = run->in;
-        run->in = run->out;
-        run->out = swap;
     }
 }
 
@@ -200,7 +200,8 @@ norma_status norma_evaluate_run(norma_evaluate *e, const norma_source_layer *sou
     for (int64_t b = 0; b < norma_evaluate_n_batches_local(e) && status == NORMA_OK; b++) {
         norma_evaluate_advance_local(e, b, e->network->n_layers);
         run_source_local(e, source, b, &run);
-        status = compare_local(e, b, e->held, run.in, run.records);
+        status = compare_local(e, b, norma_evaluate_held_local(e),
+                               run.buffers[e->network->n_layers % 2], run.records);
     }
     norma_progress_finish_local(&run.progress);
     norma_runtime_set_blas_threads_local(blas_threads);

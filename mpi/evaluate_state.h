@@ -14,9 +14,9 @@ struct norma_evaluate {
     int64_t n_images;             /* of all ranks */
     int64_t first, n_local;       /* this rank's share */
     int64_t n_batch;              /* images whose activations are held at once */
-    int64_t layer_size;           /* largest activation of one image */
+    int64_t activation_size[2];   /* largest of one image: at inputs of even layers, of odd ones */
     norma_forward *forward;       /* owned; NULL without images */
-    double *held, *spare;         /* [n_batch][layer_size], swapped as layers advance; owned */
+    double *buffers[2];           /* [n_batch][activation_size], by the layer's parity; owned */
     int64_t held_batch;           /* whose activations are held (-1: nobody's) ... */
     int64_t held_layer;           /* ... at the input of which layer */
 };
@@ -31,8 +31,11 @@ int64_t norma_evaluate_n_batches_local(const norma_evaluate *evaluate);
 int64_t norma_evaluate_batch_local(const norma_evaluate *evaluate, int64_t batch, int64_t *first);
 
 /* Brings the target's activations of a batch to the input of a layer (n_layers: the outputs); they
- * are then in evaluate->held. Continues from where they stand if that is on the way. */
+ * are then those held. Continues from where they stand if that is on the way. */
 void norma_evaluate_advance_local(norma_evaluate *evaluate, int64_t batch, int64_t layer);
+
+/* The activations held. */
+const double *norma_evaluate_held_local(const norma_evaluate *evaluate);
 
 /* One BLAS thread from here on, since BLAS is called from OpenMP threads; returns the number to set
  * afterwards. */

@@ -65,8 +65,9 @@ static double measure_largest(norma_evaluate *e, int64_t layer)
         int64_t first = 0;
         int64_t n = norma_evaluate_batch_local(e, b, &first);
         norma_evaluate_advance_local(e, b, layer);
+        const double *held = norma_evaluate_held_local(e);
         for (int64_t k = 0; k < n * size; k++)
-            largest = fmax(largest, fabs(e->held[k]));
+            largest = fmax(largest, fabs(held[k]));
     }
     MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_DOUBLE, MPI_MAX, e->comm);
     return largest;
@@ -97,7 +98,7 @@ static norma_status measure_patches(norma_evaluate *e, int64_t layer, const norm
         int64_t first = 0;
         int64_t n = norma_evaluate_batch_local(e, b, &first);
         norma_evaluate_advance_local(e, b, layer);
-        status = norma_patch_moments_add(m, n, e->n_threads, e->held);
+        status = norma_patch_moments_add(m, n, e->n_threads, norma_evaluate_held_local(e));
     }
     if (status == NORMA_OK)
         status = NORMA_ALLOC(*moments, m->n_inputs * (m->n_inputs + 1));
