@@ -1,6 +1,7 @@
 #include "experiments/chain_setup.h"
 
 #include "experiments/chain_input.h"
+#include "experiments/law_options.h"
 #include "io/checkpoint.h"
 #include "io/config_common.h"
 #include "mpi/agree.h"
@@ -20,6 +21,8 @@ static const norma_observable doubtful[] = {
 
 norma_status norma_chain_check_options(const norma_config *config)
 {
+    static const char *const laws[] = {"weight-dist", NULL};
+    NORMA_TRY(norma_law_options_check(config, laws));
     if (norma_config_get_count(config, "tau") > NORMA_OBSERVABLE_MAX_TAU)
         return NORMA_FAIL(norma_config_blame(config, "tau"), "%s: at most %d thresholds, not %lld",
                           norma_config_where(config, "tau"), NORMA_OBSERVABLE_MAX_TAU,

@@ -1,5 +1,6 @@
 #include "experiments/reconstruct_setup.h"
 
+#include "experiments/law_options.h"
 #include "experiments/reconstruct_options.h"
 #include "experiments/reconstruct_skip.h"
 #include "experiments/reconstruct_solver.h"
@@ -48,6 +49,8 @@ norma_status norma_reconstruct_check_options(const norma_config *config)
     if (!norma_config_has(config, "dataset") && norma_config_is_given(config, "samples"))
         return NORMA_FAIL(norma_config_blame(config, "samples"), "%s: needs --dataset",
                           norma_config_where(config, "samples"));
+    static const char *const laws[] = {"source-dist", "target-dist", "skip", NULL};
+    NORMA_TRY(norma_law_options_check(config, laws));
     NORMA_TRY(norma_reconstruct_skip_check_options(config));
     NORMA_TRY(norma_reconstruct_solver_check_options(config));
     NORMA_TRY(norma_reconstruct_statistics_check_options(config));

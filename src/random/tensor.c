@@ -68,7 +68,7 @@ const char *norma_distribution_name(norma_distribution distribution)
     return names[distribution];
 }
 
-static bool is_masked(norma_distribution distribution)
+bool norma_distribution_drops_entries(norma_distribution distribution)
 {
     return distribution == NORMA_DISTRIBUTION_SPARSE_HE_NORMAL ||
            distribution == NORMA_DISTRIBUTION_ER_NORMAL ||
@@ -121,7 +121,7 @@ static norma_status check_spec(const norma_tensor_spec *spec)
     if (norma_conditioned_is(spec->distribution))
         NORMA_TRY(norma_conditioned_check(spec));
     NORMA_TRY(norma_rng_check(&spec->stream, n));
-    if (!is_masked(spec->distribution))
+    if (!norma_distribution_drops_entries(spec->distribution))
         return NORMA_OK;
     if (n > mask_offset)
         return NORMA_FAIL(NORMA_LIMIT, "%s weights: %lld entries in one tensor; at most %lld",
@@ -141,7 +141,7 @@ norma_status norma_tensor_create(const norma_tensor_spec *spec, norma_tensor **o
     tensor->spec = *spec;
     tensor->row = spec->n_channels * spec->n_taps;
     tensor->scale = scale_of(spec);
-    if (is_masked(spec->distribution) && spec->keep_probability == 0)
+    if (norma_distribution_drops_entries(spec->distribution) && spec->keep_probability == 0)
         tensor->spec.keep_probability = 0.5;
     if (spec->distribution == NORMA_DISTRIBUTION_ORTHOGONAL) {
         bool first = spec->role == NORMA_TENSOR_FIRST;
@@ -184,7 +184,7 @@ done:
 
 bool norma_tensor_may_vanish(const norma_tensor *tensor)
 {
-    return is_masked(tensor->spec.distribution) ||
+    return norma_distribution_drops_entries(tensor->spec.distribution) ||
            tensor->spec.distribution == NORMA_DISTRIBUTION_GIVEN;
 }
 
@@ -275,7 +275,7 @@ void norma_tensor_fill(const norma_tensor *tensor, int64_t first, int64_t count,
         norma_rng_fill_normal(spec->seed, &spec->stream, element, n, out);
         scale_normals(tensor, n, out);
     }
-    if (is_masked(spec->distribution))
+    if (norma_distribution_drops_entries(spec->distribution))
         apply_mask(tensor, element, n, out);
 }
 

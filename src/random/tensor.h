@@ -69,6 +69,9 @@ typedef struct norma_tensor_spec {
 
 typedef struct norma_tensor norma_tensor;
 
+/* Whether entries are zero at random, kept with keep_probability: the sparse and er- laws. */
+bool norma_distribution_drops_entries(norma_distribution distribution);
+
 /* The law named `name` ("he-normal"); NORMA_CONFIG with the nearest known name otherwise. */
 NORMA_MUST_USE norma_status norma_distribution_from_name(const char *name, norma_distribution *out);
 

@@ -93,7 +93,8 @@ def test_refusals(base):
             (["--input", f"{base}/set,{base}/set/t10k-images-idx3-ubyte.gz"], ["one input"]),
             (["--input", f"{base}/none"], ["none"]),
             (["--input", "gausian"], ["gaussian"]),
-            (["--input-scale", "2"], ["--input-scale", "data set"])):
+            (["--input-scale", "2"], ["--input-scale", "data set"]),
+            (["--keep-probability", "0.3"], ["--keep-probability", "er-sign"])):
         for ranks in 1, 3:
             done = run(arguments, path, ranks)
             check(done.returncode == 2 and all(w in done.stderr for w in words) and

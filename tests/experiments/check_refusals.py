@@ -82,6 +82,7 @@ def cases(folder):
     yield "unknown solver", SMALL + ["--solver", "lux"], 2, "lu"
     yield "bad number", SMALL + ["--features", "1.5"], 2, "--features"
     yield "out of range", SMALL + ["--keep-probability", "1.5"], 2, "keep-probability"
+    yield "keep of dense laws", SMALL + ["--source-dist", "he-normal,orthogonal", "--keep-probability", "0.3"], 2, "keep-probability"
     yield "exclusive", SMALL + ["--features", "4", "--excess", "1"], 2, "--features"
     yield "seed too large", ["--c-out", "2", "--c-in", "2", "--seed", "18446744073709551616"], 2, "seed"
     yield "single of a solver without", SMALL + ["--solver", "lu", "--solver-precision", "single"], 2, "only lbfgs"
