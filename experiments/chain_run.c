@@ -192,7 +192,7 @@ static norma_status compute(void *context, int64_t ticket)
 
 norma_status norma_chain_run_all(norma_chain_run *run)
 {
-    norma_progress_init_local(&run->progress, "layers", "flop", norma_chain_setup_work(run->setup));
+    norma_progress_init_local(&run->progress, "layers", NULL, norma_chain_setup_work(run->setup));
     run->started = norma_progress_clock_local();
     norma_status status = norma_replicas_run(run->replicas, run->setup->n_tasks, compute, run);
     norma_progress_finish_local(&run->progress);

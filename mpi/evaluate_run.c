@@ -196,7 +196,7 @@ norma_status norma_evaluate_run(norma_evaluate *e, const norma_source_layer *sou
     if (status != NORMA_OK)
         goto done;
     int blas_threads = norma_evaluate_enter_threads_local();
-    norma_progress_init_local(&run.progress, "source network", "flop", local_flops(e, source));
+    norma_progress_init_local(&run.progress, "source network", NULL, local_flops(e, source));
     for (int64_t b = 0; b < norma_evaluate_n_batches_local(e) && status == NORMA_OK; b++) {
         norma_evaluate_advance_local(e, b, e->network->n_layers);
         run_source_local(e, source, b, &run);

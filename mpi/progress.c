@@ -53,22 +53,27 @@ void norma_progress_update_local(norma_progress *progress, int64_t done)
 
     double fraction = (double)done / (double)progress->total;
     double elapsed = now - progress->started;
-    char left[32];
+    char left[32], rate[64];
     norma_progress_format_seconds_local(elapsed * (1 - fraction) / fraction, left, sizeof left);
+    if (progress->unit)
+        snprintf(rate, sizeof rate, "%.3g %s/s", (double)done / elapsed, progress->unit);
+    else
+        snprintf(rate, sizeof rate, "%.3g GFLOP/s", 1e-9 * (double)done / elapsed);
     if (progress->terminal) {
         char bar[BAR_WIDTH + 1];
         int filled = (int)(fraction * BAR_WIDTH);
         memset(bar, '.', BAR_WIDTH);
         memset(bar, '#', (size_t)(filled < BAR_WIDTH ? filled : BAR_WIDTH));
         bar[BAR_WIDTH] = '\0';
-        fprintf(stderr, "\r%s [%s] %3.0f%%, %.3g %s/s, %s left\033[K", progress->what, bar,
-                100 * fraction, (double)done / elapsed, progress->unit, left);
+        fprintf(stderr, "\r%s [%s] %3.0f%%, %s, %s left\033[K", progress->what, bar, 100 * fraction,
+                rate, left);
         fflush(stderr);
         progress->drawn = true;
+    } else if (progress->unit) {
+        norma_log_info("%s: %lld of %lld (%.0f%%), %s, %s left", progress->what, (long long)done,
+                       (long long)progress->total, 100 * fraction, rate, left);
     } else {
-        norma_log_info("%s: %lld of %lld (%.0f%%), %.3g %s/s, %s left", progress->what,
-                       (long long)done, (long long)progress->total, 100 * fraction,
-                       (double)done / elapsed, progress->unit, left);
+        norma_log_info("%s: %.0f%%, %s, %s left", progress->what, 100 * fraction, rate, left);
     }
 }
 

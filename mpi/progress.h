@@ -9,7 +9,7 @@
 
 typedef struct norma_progress {
     const char *what; /* "solving layers"; borrowed */
-    const char *unit; /* "layer"; borrowed */
+    const char *unit; /* "layer"; borrowed; NULL: floating-point operations */
     int64_t total;
     double started;  /* seconds, monotonic clock */
     double reported; /* when the last line was printed */

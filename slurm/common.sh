@@ -134,7 +134,7 @@ norma_job_run() {
     pid=$!
     trap 'kill -USR1 "$pid" 2>/dev/null' USR1
     trap 'kill -USR2 "$pid" 2>/dev/null' USR2
-    trap 'kill -TERM "$pid" 2>/dev/null' TERM
+    trap 'kill -USR1 "$pid" 2>/dev/null' TERM # mpirun would end the ranks and return 1
     code=0
     wait "$pid" || code=$?
     while kill -0 "$pid" 2>/dev/null; do # a signal ends wait, not the run
