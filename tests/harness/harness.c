@@ -20,10 +20,33 @@ double norma_test_max_difference(const double *a, const double *b, int64_t n)
     double worst = 0;
     for (int64_t i = 0; i < n; i++) {
         double difference = fabs(a[i] - b[i]);
-        if (!(difference <= worst))
-            worst = difference;
+        if (isnan(difference))
+            return difference;
+        worst = difference > worst ? difference : worst;
     }
     return worst;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double norma_test_kolmogorov_smirnov(double *numbers, int64_t n, double (*law)(double))
+{
+    double worst = 0;
+    qsort(numbers, (size_t)n, sizeof *numbers, compare_doubles);
+    for (int64_t i = 0; i < n; i++) {
+        double p = law(numbers[i]);
+        if (isnan(p))
+            return p;
+        double above = p - (double)i / (double)n, below = (double)(i + 1) / (double)n - p;
+        worst = above > worst ? above : worst;
+        worst = below > worst ? below : worst;
+    }
+    return worst * sqrt((double)n);
 }
 
 bool norma_test_contains(const char *message, const char *text)

@@ -20,8 +20,12 @@
 /* |a - b| <= absolute + relative * max(|a|, |b|); false for NaN. */
 bool norma_test_close(double a, double b, double relative, double absolute);
 
-/* max |a_i - b_i| over n values. */
+/* max |a_i - b_i| over n values; NaN where one is. */
 double norma_test_max_difference(const double *a, const double *b, int64_t n);
+
+/* sqrt(n) times the Kolmogorov-Smirnov distance between n numbers, which are sorted, and the law
+ * whose distribution function is given; NaN where one is. */
+double norma_test_kolmogorov_smirnov(double *numbers, int64_t n, double (*law)(double));
 
 /* Fails with a message when condition is false (serial tests only). */
 #define norma_test_check(condition)                                                                \

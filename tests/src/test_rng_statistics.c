@@ -9,7 +9,6 @@
 #include "src/base/rng.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { N = 1 << 16 };
 static const double n_sigma = 4.9;
@@ -95,25 +94,6 @@ static void every_bit_is_fair(void **state)
     }
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* sqrt(n) times the Kolmogorov-Smirnov distance between the numbers and the law; sorts them. */
-static double ks_statistic(double *numbers, double (*law)(double))
-{
-    double worst = 0;
-    qsort(numbers, N, sizeof *numbers, compare_doubles);
-    for (int i = 0; i < N; i++) {
-        double p = law(numbers[i]);
-        worst = fmax(worst, fmax(p - (double)i / N, (double)(i + 1) / N - p));
-    }
-    return worst * sqrt((double)N);
-}
-
 static double normal_law(double z)
 {
     return 0.5 * erfc(-z / sqrt(2.0));
@@ -129,11 +109,11 @@ static void kolmogorov_smirnov(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < 4; seed++) {
         norma_rng_fill_normal(seed, &base, 1, N, first_numbers);
-        double d = ks_statistic(first_numbers, normal_law);
+        double d = norma_test_kolmogorov_smirnov(first_numbers, N, normal_law);
         if (!(d < ks_limit))
             fail_msg("normals of seed %d: sqrt(n) D = %g", (int)seed, d);
         norma_rng_fill_uniform(seed, &base, 1, N, first_numbers);
-        d = ks_statistic(first_numbers, uniform_law);
+        d = norma_test_kolmogorov_smirnov(first_numbers, N, uniform_law);
         if (!(d < ks_limit))
             fail_msg("uniforms of seed %d: sqrt(n) D = %g", (int)seed, d);
     }
@@ -155,8 +135,8 @@ static void pairs_are_isotropic(void **state)
         product += 12 * (first_numbers[i] - 0.5) * (second_numbers[i] - 0.5);
     }
     check_mean("angle and radius", product, N, 0, 1);
-    norma_test_check(ks_statistic(first_numbers, uniform_law) < ks_limit);
-    norma_test_check(ks_statistic(second_numbers, uniform_law) < ks_limit);
+    norma_test_check(norma_test_kolmogorov_smirnov(first_numbers, N, uniform_law) < ks_limit);
+    norma_test_check(norma_test_kolmogorov_smirnov(second_numbers, N, uniform_law) < ks_limit);
 }
 
 /* Correlations of x and y, of their squares, and of one with the other's square. */
