@@ -53,9 +53,10 @@ static norma_status open_all(run_state *run, const norma_result_options *options
     const char *path = norma_config_get_text(run->config, 0, "output");
     norma_checkpoint_options checkpoint =
         norma_job_checkpoint_options(run->config, run->configuration);
-    NORMA_TRY(norma_checkpoint_open(call->runtime->world, path, &checkpoint, &run->checkpoint));
+    /* The output first: while another run writes it, the checkpoint is that run's. */
     NORMA_TRY(norma_chain_output_open(&run->output, call->runtime, call->argc, call->argv,
                                       &run->setup, run->configuration, options));
+    NORMA_TRY(norma_checkpoint_open(call->runtime->world, path, &checkpoint, &run->checkpoint));
     return norma_replicas_create(call->runtime->world,
                                  norma_config_get_integer(run->config, 0, "group-size"),
                                  &run->replicas);

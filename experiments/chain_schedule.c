@@ -43,7 +43,7 @@ static norma_status parse(const char *text, rule *out)
         return NORMA_OK;
     }
     return NORMA_FAIL(NORMA_CONFIG,
-                      "record schedule '%.60s' is none of log, log:N, all, none, every:K, "
+                      "--record: '%.60s' is none of log, log:N, all, none, every:K, "
                       "first:X+every:K",
                       text);
 }

@@ -19,10 +19,26 @@ static const norma_observable doubtful[] = {
     NORMA_OBSERVABLE_LOG_SIGMA_MIN, NORMA_OBSERVABLE_GRAM_DISTANCE, NORMA_OBSERVABLE_COSINE,
     NORMA_OBSERVABLE_GRAM_12, NORMA_OBSERVABLE_NUMERICAL_RANK};
 
+/* --input-epsilon belongs to some kinds of input only. */
+static norma_status check_epsilon(const norma_config *config)
+{
+    static const char *const kinds[] = {"near-collinear", "near-basis", "diagonal", "rank-one"};
+    if (!norma_config_is_given(config, "input-epsilon"))
+        return NORMA_OK;
+    for (int64_t i = 0; i < norma_config_get_sweep(config)->n_cells; i++)
+        for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
+            if (strcmp(norma_config_get_text(config, i, "input"), kinds[k]) == 0)
+                return NORMA_OK;
+    return NORMA_FAIL(norma_config_blame(config, "input-epsilon"),
+                      "%s: is for --input near-collinear, near-basis, diagonal and rank-one",
+                      norma_config_where(config, "input-epsilon"));
+}
+
 norma_status norma_chain_check_options(const norma_config *config)
 {
     static const char *const laws[] = {"weight-dist", NULL};
     NORMA_TRY(norma_law_options_check(config, laws));
+    NORMA_TRY(check_epsilon(config));
     if (norma_config_get_count(config, "tau") > NORMA_OBSERVABLE_MAX_TAU)
         return NORMA_FAIL(norma_config_blame(config, "tau"), "%s: at most %d thresholds, not %lld",
                           norma_config_where(config, "tau"), NORMA_OBSERVABLE_MAX_TAU,
@@ -151,6 +167,11 @@ static norma_status make_cell(const norma_chain_setup *setup, int64_t i, bool al
     NORMA_TRY(norma_chain_input_settle_sizes(setup, i, &width, &batch));
     norma_chain_spec_init(preset, width, batch, &cell->spec);
     NORMA_TRY(make_spec(setup, i, &cell->spec));
+    if (cell->depth > 0 && setup->burn_in >= cell->depth)
+        return NORMA_FAIL(norma_config_blame(config, "burn-in"),
+                          "%s: %lld leaves nothing of --depth %lld to average",
+                          norma_config_where(config, "burn-in"), (long long)setup->burn_in,
+                          (long long)cell->depth);
     if (setup->weights && cell->depth > setup->weights_extents[0])
         return NORMA_FAIL(norma_config_blame(config, "depth"),
                           "%s: %lld layers, but /W has weights of %lld",

@@ -7,6 +7,7 @@
 #include "src/base/mem.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 enum { NAME_LENGTH = 96 };
@@ -96,7 +97,11 @@ static void gather(const norma_chain_output *output, const norma_chain_cell *cel
 
 typedef struct pooled {
     double mean, error, tau, ess, rhat;
+    bool counted; /* some layers are behind the burn-in */
 } pooled;
+
+/* Replicas whose R-hat is above this disagree by more than their errors. */
+#define MIXED_RHAT 1.05
 
 /* The error is the larger of what the chains say of themselves and what their spread says. */
 static pooled pool(const double *numbers, int64_t replicas, norma_moments *halves)
@@ -111,6 +116,7 @@ static pooled pool(const double *numbers, int64_t replicas, norma_moments *halve
         square += x[ERROR] * x[ERROR];
         p.tau += x[TAU] / (double)replicas;
         p.ess += x[ESS];
+        p.counted = p.counted || x[HALVES] + x[HALVES + 3] > 0;
         for (int h = 0; h < 2; h++)
             halves[2 * r + h] = (norma_moments){.count = (int64_t)x[HALVES + 3 * h],
                                                 .mean = x[HALVES + 3 * h + 1],
@@ -136,9 +142,12 @@ static norma_status write_one(norma_chain_output *output, const norma_chain_cell
 static void print_row(const norma_chain_cell *cell, const char *name, const char *of,
                       const pooled *p)
 {
-    norma_log_result("%5lld %24s %10s %14.7g %10.2e %9.3g %9.3g %8.5f%s", (long long)cell->number,
-                     name, of, p->mean, p->error, p->tau, p->ess, p->rhat,
-                     p->ess >= NORMA_ERGODIC_MIN_TIMES ? "" : "  too-short");
+    bool undefined = p->counted && isnan(p->mean);
+    norma_log_result("%5lld %24s %10s %14.7g %10.2e %9.3g %9.3g %8.5f%s%s%s",
+                     (long long)cell->number, name, of, p->mean, p->error, p->tau, p->ess, p->rhat,
+                     undefined ? "  undefined" : "",
+                     undefined || p->ess >= NORMA_ERGODIC_MIN_TIMES ? "" : "  too-short",
+                     p->rhat > MIXED_RHAT ? "  not-mixed" : "");
 }
 
 /* Which of an observable's values. */

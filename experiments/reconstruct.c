@@ -63,9 +63,10 @@ static norma_status reconstruct(norma_reconstruct_run *run)
         norma_job_checkpoint_options(run->config, run->configuration);
     norma_checkpoint *checkpoint = NULL;
     norma_status status = NORMA_OK;
+    /* The output first: while another run writes it, the checkpoint is that run's. */
+    NORMA_GOTO(status, open_output(run));
     NORMA_GOTO(status,
                norma_checkpoint_open(run->call->runtime->world, path, &options, &checkpoint));
-    NORMA_GOTO(status, open_output(run));
     status = norma_reconstruct_queue(run, checkpoint);
     if (status == NORMA_OK || status == NORMA_STOPPED)
         status = norma_job_end(run->config, &run->output.file, &checkpoint, status);

@@ -18,7 +18,7 @@ void norma_reconstruct_print_heading(void)
 void norma_reconstruct_print_row(int64_t cell, int64_t replica, int64_t layer,
                                  const norma_reconstruct_row *r)
 {
-    norma_log_result("%5lld %7lld %5lld %5.0f %5.0f %11.0f %9.0f %12s %10.0f %9.2e %10.3f %10.2e "
+    norma_log_result("%5lld %7lld %5lld %5.0f %5.0f %11.0f %9.0f %12s %10.0f %9.2e %10.3g %10.2e "
                      "%9.2e %9.2e %8.2f %9.2f",
                      (long long)cell, (long long)replica, (long long)layer, r->c2, r->c0, r->n_rows,
                      r->n_features, norma_solver_name((norma_solver)r->solver), r->iterations,

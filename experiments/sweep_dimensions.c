@@ -3,6 +3,7 @@
 #include "mpi/agree.h"
 #include "src/base/mem.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -82,6 +83,8 @@ static norma_status add_names(const norma_config *config, norma_result *file,
         } else {
             snprintf(texts[i], TEXT_LENGTH, "%s", norma_config_get_text(config, cell, axis->name));
         }
+        for (char *c = texts[i]; *c; c++) /* "leaky-relu:0.1": a name has no colon */
+            *c = (char)(isalnum((unsigned char)*c) || strchr("_-.+@", *c) ? *c : '_');
         names[i] = texts[i];
         numbers[i] = (int8_t)i;
     }

@@ -209,6 +209,8 @@ static norma_status settle_root(norma_checkpoint *c, const norma_checkpoint_opti
     if (exists && !options->resume && !remove_root(c->folder, false))
         return NORMA_FAIL(NORMA_IO, "cannot remove %s: it holds files of others", c->folder);
     c->resumed = exists && options->resume;
+    if (options->resume && !exists)
+        norma_log_info("%s is not there: the run begins anew", c->folder);
     if (!c->resumed)
         NORMA_TRY(make_root(c->folder, options->configuration));
     NORMA_TRY(read_configuration_root(c->folder, &stored));
@@ -392,6 +394,7 @@ norma_status norma_checkpoint_load_local(norma_checkpoint *c, int64_t task, void
 {
     char path[PATH_MAX];
     norma_status status = NORMA_OK;
+    int n_files = 0;
     *bytes = NULL;
     *size = 0;
     for (int generation = 0; generation < 2 && status == NORMA_OK; generation++) {
@@ -401,6 +404,7 @@ norma_status norma_checkpoint_load_local(norma_checkpoint *c, int64_t task, void
         int fd = open(path, O_RDONLY | O_CLOEXEC);
         if (fd < 0)
             continue;
+        n_files++;
         status = norma_block_read_local(fd, path, c->key, &header, &content);
         close(fd);
         if (content && header.task == task && (!*bytes || header.sequence > c->sequence)) {
@@ -413,6 +417,9 @@ norma_status norma_checkpoint_load_local(norma_checkpoint *c, int64_t task, void
             norma_mem_free(content);
         }
     }
+    if (status == NORMA_OK && n_files > 0 && !*bytes)
+        norma_log_warning_local("%s/task-%lld: every saved state is damaged; this part begins anew",
+                                c->folder, (long long)task);
     return status;
 }
 

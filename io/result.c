@@ -117,7 +117,10 @@ static norma_status check_space_root(const char *path, int64_t bytes)
 
 static norma_status check_root(const char *path, const norma_result_options *options)
 {
+    char part[PATH_MAX];
     NORMA_TRY(check_path_root(path));
+    snprintf(part, sizeof part, "%s.part", path);
+    NORMA_TRY(norma_claim_check_writer_root(path, part));
     NORMA_TRY(check_existing_root(path, options->force, options->resume));
     return check_space_root(path, options->bytes);
 }

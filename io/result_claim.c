@@ -49,17 +49,23 @@ static long find_writer(const char *path)
     return writer;
 }
 
+norma_status norma_claim_check_writer_root(const char *path, const char *part)
+{
+    long writer = find_writer(part);
+    if (writer == 0)
+        return NORMA_OK;
+    return NORMA_FAIL(NORMA_CONFIG,
+                      "output %s is being written by another run (process %ld has %s open): "
+                      "choose another name, or end that run first",
+                      path, writer, part);
+}
+
 /* One that a dead run left is removed and not written over, so that, should that run be alive on
  * another host, it notices and mixes nothing into ours. No locks: MPI libraries lock the file
  * themselves and would wait for ours, and network file systems may not have them. */
 norma_status norma_claim_part_root(norma_result *file)
 {
-    long writer = find_writer(file->part);
-    if (writer != 0)
-        return NORMA_FAIL(NORMA_CONFIG,
-                          "output %s is being written by another run (process %ld has %s open): "
-                          "choose another name, or end that run first",
-                          file->path, writer, file->part);
+    NORMA_TRY(norma_claim_check_writer_root(file->path, file->part));
     if (unlink(file->part) != 0 && errno != ENOENT)
         return NORMA_FAIL(NORMA_IO, "cannot replace %s: %s", file->part, strerror(errno));
     file->descriptor = open(file->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

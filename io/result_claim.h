@@ -3,9 +3,13 @@
 /* Whose FILE.part is it? Two runs with the same output must not write into one file. */
 #include "io/result_internal.h"
 
-/* Rank 0 opens a new FILE.part as file->descriptor. One that a dead run left is removed;
- * NORMA_CONFIG when a process of this host (one whose open files we may see) has it open. A run on
- * another host cannot be seen: it loses the name, and hears of it from norma_claim_check_root. */
+/* NORMA_CONFIG when a process of this host (one whose open files we may see) has `part`, the
+ * FILE.part of `path`, open. */
+NORMA_MUST_USE norma_status norma_claim_check_writer_root(const char *path, const char *part);
+
+/* Rank 0 opens a new FILE.part as file->descriptor. One that a dead run left is removed; otherwise
+ * as norma_claim_check_writer_root. A run on another host cannot be seen: it loses the name, and
+ * hears of it from norma_claim_check_root. */
 NORMA_MUST_USE norma_status norma_claim_part_root(norma_result *file);
 
 /* Is FILE.part still the file that we write? */

@@ -57,6 +57,18 @@ void norma_log_info(const char *format, ...)
     va_end(arguments);
 }
 
+void norma_log_warning_local(const char *format, ...)
+{
+    const bool spoke = speaker;
+    va_list arguments;
+    va_start(arguments, format);
+    speaker = true;
+    if (current_level >= NORMA_LOG_NORMAL)
+        print_line(stderr, "norma: warning: ", format, arguments);
+    speaker = spoke;
+    va_end(arguments);
+}
+
 void norma_log_news(const char *format, ...)
 {
     enum { N_KEPT = 64, LENGTH = 256 };

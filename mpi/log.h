@@ -23,6 +23,9 @@ void norma_log_info(const char *format, ...) __attribute__((format(printf, 1, 2)
 void norma_log_detail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void norma_log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* A warning of this rank's own, whoever speaks. */
+void norma_log_warning_local(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* As norma_log_info, but a line that was printed by this function before is not printed again: for
  * what every layer or replica would say alike. It remembers the last few dozen lines. */
 void norma_log_news(const char *format, ...) __attribute__((format(printf, 1, 2)));

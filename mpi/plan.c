@@ -5,6 +5,7 @@
 
 #include <cblas.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -158,6 +159,9 @@ norma_status norma_plan_check_local(const norma_plan_machine *machine, const cha
     if (nodes > 0)
         snprintf(remedy, sizeof remedy, "it fits on %lld such nodes (%lld ranks)", (long long)nodes,
                  (long long)ranks);
+    else if (fits(machine, needed, 1))
+        snprintf(remedy, sizeof remedy, "with at most %.0f ranks on a node it fits",
+                 floor((double)machine->node_memory / (double)needed));
     else
         snprintf(remedy, sizeof remedy, "it fits on no number of such nodes");
     const char *semicolon = advice ? "; " : "";

@@ -169,7 +169,7 @@ static norma_status judge(const work *w)
     if (norma_answer_is_good_local(&w->answer, 200))
         return NORMA_OK;
     return norma_answer_missed_local(
-        &w->answer, "krylov", limit ? "reached its limit" : "stagnated", w->iterations,
+        &w->answer, "krylov", limit ? "reached --max-iterations" : "stagnated", w->iterations,
         "try lu or more features; does the source leave an output channel zero?",
         "try more features");
 }

@@ -100,6 +100,11 @@ NORMA_MUST_USE norma_status norma_chain_measure_spectrum(norma_chain *chain,
                                                          norma_observable_set set, int lane,
                                                          double *values);
 
+/* *count = number of singular values of h of one lane that are at least `least` and more than
+ * rounding (max(d, N) u of the largest). */
+NORMA_MUST_USE norma_status norma_chain_count_singular(norma_chain *chain, int lane, double least,
+                                                       double *count);
+
 /* Makes and frees the workspace of the measurements. */
 NORMA_MUST_USE norma_status norma_chain_scratch_create(norma_chain *chain);
 void norma_chain_scratch_destroy(norma_chain *chain);

@@ -3,6 +3,7 @@
 #include "src/chain/lapack.h"
 
 #include <cblas.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -17,6 +18,10 @@
  * eigenvalue and threshold; beyond, as happens to one random matrix in 500 for m = 8 and one in 15
  * for m = 64, the tridiagonal form is made. */
 #define PIVOT_GROWTH 1500
+
+/* Eigenvalues are counted from singular values of H, which know small ones better, where rounding
+ * of H H^T may exceed this part of the threshold. */
+#define GRAM_ROUNDING 1e-6
 
 /* Columns of DSYTRF's panels: at these sizes small ones leave more to matrix products. */
 #define LDL_BLOCK 16
@@ -219,12 +224,11 @@ static double count_of_lane(const norma_chain *chain, int64_t m, const double *k
     return count;
 }
 
-/* Eigenvalues >= threshold of every lane, k staying. */
-static void count_small(const norma_chain *chain, int64_t m, const double *k,
+/* Eigenvalues >= threshold of every lane, k staying; trace[lanes] is that of k. */
+static void count_small(const norma_chain *chain, int64_t m, const double *k, const double *trace,
                         const double *threshold, double *count)
 {
-    norma_lanes_values growth = {0}, trace = {0};
-    sum_diagonal(chain, m, k, 1, trace);
+    norma_lanes_values growth = {0};
     chain->kernels->count_pivots(m, k, threshold, chain->scratch.factors, count, growth);
     for (int lane = 0; lane < chain->n_replicas; lane++) {
         double scale = (double)m * threshold[lane] + trace[lane];
@@ -233,10 +237,23 @@ static void count_small(const norma_chain *chain, int64_t m, const double *k,
     }
 }
 
+/* Counts again what k is too coarse for; trace[lanes] is that of k. */
+static norma_status count_finely(norma_chain *chain, int64_t m, const double *trace,
+                                 const double *threshold, double *count)
+{
+    const double rounding = sqrt((double)m) * DBL_EPSILON;
+    for (int lane = 0; lane < chain->n_replicas; lane++)
+        if (threshold[lane] > 0 && rounding * trace[lane] > GRAM_ROUNDING * threshold[lane])
+            NORMA_TRY(norma_chain_count_singular(chain, lane, sqrt(threshold[lane]), &count[lane]));
+    return NORMA_OK;
+}
+
 /* Destroys k. */
 static norma_status measure_soft_rank(norma_chain *chain, int64_t m, double *k, double *values)
 {
     const int64_t lanes = chain->lanes;
+    norma_lanes_values trace = {0};
+    sum_diagonal(chain, m, k, 1, trace);
     const bool factors = chain->request.n_tau <= MAX_FACTORIZATIONS;
     double *out = values + chain->offset[NORMA_OBSERVABLE_SOFT_RANK] * lanes;
     if (!factors)
@@ -249,7 +266,7 @@ static norma_status measure_soft_rank(norma_chain *chain, int64_t m, double *k, 
             threshold[l] =
                 norma_chain_scaled(tau * (double)chain->spec.batch, -2 * chain->exponent[l]);
         if (factors && is_small(chain))
-            count_small(chain, m, k, threshold, count);
+            count_small(chain, m, k, trace, threshold, count);
         else if (factors && isfinite(threshold[0]))
             NORMA_TRY(count_by_factors(chain, m, k, threshold[0], &count[0]));
         else if (is_small(chain))
@@ -257,6 +274,7 @@ static norma_status measure_soft_rank(norma_chain *chain, int64_t m, double *k, 
                                         count);
         else
             count[0] = count_plain(m, chain->scratch.diagonal, chain->scratch.off, threshold[0]);
+        NORMA_TRY(count_finely(chain, m, trace, threshold, count));
         for (int lane = 0; lane < chain->n_replicas; lane++)
             out[t * lanes + lane] = tau > 0 ? count[lane] : (double)chain->spec.width;
     }

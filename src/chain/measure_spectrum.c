@@ -90,12 +90,30 @@ static norma_status measure_rank(norma_chain *chain, int lane, double *out)
     return NORMA_OK;
 }
 
+/* Singular values up to this part of the largest are rounding. */
+static double rounding_of(const norma_chain *chain)
+{
+    const int64_t d = chain->spec.width, n = chain->spec.batch;
+    return (double)(d > n ? d : n) * (chain->spec.single ? FLT_EPSILON : DBL_EPSILON);
+}
+
+norma_status norma_chain_count_singular(norma_chain *chain, int lane, double least, double *count)
+{
+    const int64_t d = chain->spec.width, n = chain->spec.batch, small = d < n ? d : n;
+    const double *s = chain->scratch.singular;
+    NORMA_TRY(find_singular_values(chain, lane));
+    *count = 0;
+    for (int64_t i = 0; i < small; i++)
+        *count += s[i] >= least && s[i] > rounding_of(chain) * s[0];
+    return NORMA_OK;
+}
+
 norma_status norma_chain_measure_spectrum(norma_chain *chain, norma_observable_set set, int lane,
                                           double *values)
 {
     const int64_t d = chain->spec.width, n = chain->spec.batch, small = d < n ? d : n;
-    const int64_t longest = d > n ? d : n, *offset = chain->offset, lanes = chain->lanes;
-    const double floor = (double)longest * (chain->spec.single ? FLT_EPSILON : DBL_EPSILON);
+    const int64_t *offset = chain->offset, lanes = chain->lanes;
+    const double floor = rounding_of(chain);
     const double *s = chain->scratch.singular;
     double *out = values + lane;
     NORMA_TRY(find_singular_values(chain, lane));

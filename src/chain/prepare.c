@@ -80,7 +80,8 @@ static bool use_lanes(const norma_chain *chain)
 /* Kernels of one replica; without vectors BLAS is faster. */
 static bool use_solo(const norma_chain *chain)
 {
-    return has_product(chain, NORMA_SOLO_MAX_SIZE) && norma_cpu_isa() != NORMA_ISA_SCALAR;
+    return has_product(chain, norma_cpu_isa() == NORMA_ISA_SCALAR ? NORMA_LANES_MAX_SIZE
+                                                                  : NORMA_SOLO_MAX_SIZE);
 }
 
 /* The map H -> H' is homogeneous of degree 0 or 1, so a power of two can be kept aside. */

@@ -85,6 +85,17 @@ def test_lyapunov(base):
                           rtol=1e-10), "their standard errors")
 
 
+def test_names(base):
+    """A sweep over activations with parameters has names in the file."""
+    path = f"{base}/names.h5"
+    done = run(["--preset", "thesis3", "--act", "relu,leaky-relu:0.1", "--width", 16, "--batch", 5,
+                "--depth", 20], path)
+    check(done.returncode == 0, f"--act with a parameter: {done.stderr}")
+    with h5py.File(path) as f:
+        meanings = f["act"].attrs["flag_meanings"]
+        check(meanings in (b"relu leaky-relu_0.1", "relu leaky-relu_0.1"), f"names: {meanings}")
+
+
 def test_refusals(base):
     path = f"{base}/no.h5"
     for arguments, words in (
@@ -94,6 +105,8 @@ def test_refusals(base):
             (["--input", f"{base}/none"], ["none"]),
             (["--input", "gausian"], ["gaussian"]),
             (["--input-scale", "2"], ["--input-scale", "data set"]),
+            (["--input-epsilon", "0.1"], ["--input-epsilon", "near-collinear"]),
+            (["--depth", "10", "--burn-in", "10"], ["--burn-in", "--depth 10"]),
             (["--keep-probability", "0.3"], ["--keep-probability", "er-sign"])):
         for ranks in 1, 3:
             done = run(arguments, path, ranks)
@@ -130,6 +143,7 @@ def main():
         test_values(base, images)
         test_equal_to_h0(base, images)
         test_lyapunov(base)
+        test_names(base)
         test_refusals(base)
         test_memory(base)
     finish()

@@ -133,6 +133,42 @@ def test_damage(base, reference):
     same(reference, path, "damage")
 
 
+def test_all_damaged(base):
+    """Every saved state of a task is damaged: the run says so and begins that task anew."""
+    path = f"{base}/all_damaged.h5"
+    arguments = [a for a in LONG if a != "--quiet"] + ["--output", path]
+    process = start(arguments, 1)
+    time.sleep(1.0)
+    process.send_signal(signal.SIGTERM)
+    wait(process, "all damaged")
+    for name in os.listdir(path + ".ckpt"):
+        if name.startswith("task-"):
+            with open(f"{path}.ckpt/{name}", "r+b") as f:
+                f.seek(200)
+                f.write(b"\xff" * 8)
+    done = launch(arguments + ["--resume", "--time-limit", "2s"])
+    check("damaged" in done.stderr, f"all states damaged: a word about it: {done.stderr}")
+
+
+def test_second_run(base, reference):
+    """A second run with the output of a live one is refused and touches nothing of it."""
+    path = f"{base}/taken.h5"
+    process = start(LONG + ["--output", path], 1)
+    time.sleep(1.0)
+    process.send_signal(signal.SIGSTOP)  # it shall not end meanwhile
+    for more in ([], ["--resume"], ["--force"], ["--force", "--resume"]):
+        done = launch(LONG + ["--output", path] + more, 2)
+        check(done.returncode == 2 and "another run" in done.stderr,
+              f"second run {more}: {done.returncode} {done.stderr}")
+        check(os.path.exists(path + ".ckpt/configuration"), f"second run {more}: the checkpoint stays")
+    process.send_signal(signal.SIGUSR1)
+    process.send_signal(signal.SIGCONT)
+    code, text = wait(process, "second run")
+    check(code == 75, f"second run: the first one stops with its state saved, not {code}: {text}")
+    resume_until_done(LONG, path, 2, "second run")
+    same(reference, path, "second run")
+
+
 def test_signals(base, reference):
     for name, number, ranks in (("TERM", signal.SIGTERM, 1), ("USR1", signal.SIGUSR1, 3),
                                 ("TERM", signal.SIGTERM, 2)):
@@ -243,6 +279,8 @@ def main():
         test_ranks(base, reference)
         test_kills(base, reference)
         test_damage(base, reference)
+        test_all_damaged(base)
+        test_second_run(base, reference)
         test_signals(base, reference)
         test_second_signal(base)
         test_time_limit(base, reference)

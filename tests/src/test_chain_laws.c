@@ -13,6 +13,7 @@
 #include "src/theory/chain_laws.h"
 #include "src/theory/lyapunov.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -116,6 +117,45 @@ static void test_inertia_counts_eigenvalues(void **state)
     check_counts(80, 70, 0.5, 1, 60, 8); /* LDL^T */
     check_counts(66, 80, 0.5, 5, 60, 8); /* tridiagonal */
     check_counts(40, 9, 0.5, 2, 200, 8); /* exact law, Gram matrix of the samples */
+}
+
+/* Where H grows, H H^T loses its small eigenvalues; counts are then those of the singular values.
+ */
+static void check_fine_counts(int n_replicas)
+{
+    enum { D = 9, N = 6, N_LAYERS = 150 };
+    norma_chain_spec spec;
+    norma_chain_spec_init(NORMA_CHAIN_VANILLA_RESIDUAL, D, N, &spec);
+    spec.law = NORMA_CHAIN_LAW_PATHWISE;
+    norma_observable_request request = asking(BIT(SOFT_RANK) | BIT(SINGULAR_VALUE));
+    request.n_singular = N;
+    request.tau[0] = 0.5;
+    norma_chain *chain = make(&spec, &request, n_replicas);
+    double values[(1 + N) * 8];
+    int lanes = norma_chain_n_lanes(chain), n_lost = 0;
+    norma_test_ok(norma_chain_start(chain, 3, 0, 0, n_replicas));
+    for (int l = 0; l < N_LAYERS; l++) {
+        norma_test_ok(norma_chain_step(chain));
+        norma_test_ok(norma_chain_measure(chain, BIT(SOFT_RANK) | BIT(SINGULAR_VALUE), values));
+        for (int lane = 0; lane < n_replicas; lane++) {
+            int count = 0;
+            for (int k = 0; k < N; k++) {
+                double s = values[(1 + k) * lanes + lane];
+                count += s * s / N >= 0.5 && s > D * DBL_EPSILON * values[lanes + lane];
+                n_lost += s * s / N < 1e-17 * pow(values[lanes + lane], 2);
+            }
+            assert_int_equal((int)values[lane], count);
+        }
+    }
+    assert_true(n_lost > 0);
+    norma_chain_destroy(&chain);
+}
+
+static void test_counts_beyond_rounding(void **state)
+{
+    (void)state;
+    check_fine_counts(1);
+    check_fine_counts(3);
 }
 
 /* Values of one observable after `layers` layers, one a replica. */
@@ -355,6 +395,7 @@ static void test_isometry_gap_never_increases(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_inertia_counts_eigenvalues),
+    cmocka_unit_test(test_counts_beyond_rounding),
     cmocka_unit_test(test_exact_law),
     cmocka_unit_test(test_exact_law_test_has_power),
     cmocka_unit_test(test_stationary_closed_forms),
