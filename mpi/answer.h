@@ -45,8 +45,8 @@ double norma_answer_wanted_local(const norma_answer *answer);
  * answer will do as well. Local. */
 bool norma_answer_is_good_local(const norma_answer *answer, double factor);
 
-/* NORMA_NUMERIC: how `name` ended ("stagnated", "reached its limit"), with which error; `exact` and
- * `least_squares` advise. Local. */
+/* NORMA_NUMERIC: how `name` ended ("stagnated", "reached --max-iterations"), with which error;
+ * `exact` and `least_squares` advise. Local. */
 NORMA_MUST_USE norma_status norma_answer_missed_local(const norma_answer *answer, const char *name,
                                                       const char *ended, int64_t iterations,
                                                       const char *exact, const char *least_squares);

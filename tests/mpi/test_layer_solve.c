@@ -137,7 +137,7 @@ static void test_iteration_limit(void **state)
         norma_solver_options options = {.solver = NORMA_SOLVER_KRYLOV, .max_iterations = 4};
         norma_layer_solution s;
         norma_test_fails_all(norma_layer_solve(norma_test_runtime->world, &f.problem, &options, &s),
-                             NORMA_NUMERIC, "limit after 4 iterations");
+                             NORMA_NUMERIC, "--max-iterations after 4 iterations");
         fixture_destroy(&f);
     }
 }
