@@ -22,13 +22,15 @@ static const norma_observable doubtful[] = {
 /* --input-epsilon belongs to some kinds of input only. */
 static norma_status check_epsilon(const norma_config *config)
 {
-    static const char *const kinds[] = {"near-collinear", "near-basis", "diagonal", "rank-one"};
     if (!norma_config_is_given(config, "input-epsilon"))
         return NORMA_OK;
-    for (int64_t i = 0; i < norma_config_get_sweep(config)->n_cells; i++)
-        for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
-            if (strcmp(norma_config_get_text(config, i, "input"), kinds[k]) == 0)
-                return NORMA_OK;
+    for (int64_t i = 0; i < norma_config_get_sweep(config)->n_cells; i++) {
+        norma_chain_input_kind kind = NORMA_CHAIN_INPUT_GIVEN;
+        if (norma_chain_input_parse(norma_config_get_text(config, i, "input"), &kind) != NORMA_OK)
+            norma_status_clear(); /* a file or a data set */
+        else if (norma_chain_input_has_epsilon(kind))
+            return NORMA_OK;
+    }
     return NORMA_FAIL(norma_config_blame(config, "input-epsilon"),
                       "%s: is for --input near-collinear, near-basis, diagonal and rank-one",
                       norma_config_where(config, "input-epsilon"));

@@ -58,6 +58,9 @@ struct norma_chain {
     norma_chain_scratch scratch;
 };
 
+/* Has it kernels of small matrices proper? Larger chains take them for products alone. */
+bool norma_chain_is_small(const norma_chain *chain);
+
 /* Does the request hold the observable? */
 bool norma_chain_wants(const norma_chain *chain, norma_observable observable);
 

@@ -10,6 +10,11 @@ static const char *const names[NORMA_N_CHAIN_INPUTS] = {
     "gaussian", "near-collinear", "near-basis", "diagonal", "degenerate", "rank-one", "given"};
 static const double default_epsilon[NORMA_N_CHAIN_INPUTS] = {0, 1e-5, 1e-3, 1e-6, 0, 5e-3, 0};
 
+bool norma_chain_input_has_epsilon(norma_chain_input_kind kind)
+{
+    return default_epsilon[kind] > 0;
+}
+
 norma_status norma_chain_input_parse(const char *text, norma_chain_input_kind *out)
 {
     for (int k = 0; k < NORMA_N_CHAIN_INPUTS; k++)

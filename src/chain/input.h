@@ -3,6 +3,7 @@
 /* Inputs of chains: the d x N matrix that H_0 is made from. Samples are columns. */
 #include "src/base/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum norma_chain_input_kind {
@@ -30,6 +31,9 @@ typedef struct norma_chain_input {
  * NORMA_CONFIG with the nearest known name. */
 NORMA_MUST_USE norma_status norma_chain_input_parse(const char *text, norma_chain_input_kind *out);
 const char *norma_chain_input_name(norma_chain_input_kind kind);
+
+/* Does the kind have an epsilon? */
+bool norma_chain_input_has_epsilon(norma_chain_input_kind kind);
 
 /* Replaces the defaults named in the struct and checks it for a d x n chain. NORMA_CONFIG for
  * extents that differ, values that are not finite (with their index), epsilon or n_distinct out of

@@ -15,13 +15,17 @@
     (BIT(NUMERICAL_RANK) | BIT(SINGULAR_VALUE) | BIT(SIGMA_MIN) | BIT(ISOMETRY_GAP) |              \
      BIT(ISOMETRY_GAP_FEATURES) | BIT(W2_BURES))
 
+bool norma_chain_is_small(const norma_chain *chain)
+{
+    return chain->kernels && chain->spec.width <= NORMA_LANES_MAX_SIZE &&
+           chain->spec.batch <= NORMA_LANES_MAX_SIZE;
+}
+
 /* Numbers of scratch.factors. */
 static int64_t factors_count(const norma_chain *chain)
 {
     const int64_t d = chain->spec.width, n = chain->spec.batch, small = d < n ? d : n;
-    const bool by_kernels =
-        chain->kernels && d <= NORMA_LANES_MAX_SIZE && n <= NORMA_LANES_MAX_SIZE;
-    return by_kernels && chain->request.wanted & BIT(SOFT_RANK)
+    return norma_chain_is_small(chain) && chain->request.wanted & BIT(SOFT_RANK)
                ? (2 * small + 1) * small * chain->lanes
                : 0;
 }

@@ -57,13 +57,6 @@ static void make_gram(const norma_chain *chain, bool of_samples, double *out)
     mirror(m, chain->lanes, out);
 }
 
-/* Kernels of small matrices proper; larger ones take them for products alone. */
-static bool is_small(const norma_chain *chain)
-{
-    return chain->kernels && chain->spec.width <= NORMA_LANES_MAX_SIZE &&
-           chain->spec.batch <= NORMA_LANES_MAX_SIZE;
-}
-
 /* Sums of x_ii^power, power 1 or 2, over the diagonal of x[m][m][lanes]; lanes is a constant after
  * inlining. */
 static inline void add_diagonal(int64_t m, int lanes, const double *x, int power, double *out)
@@ -90,7 +83,7 @@ static void sum_diagonal(const norma_chain *chain, int64_t m, const double *x, i
 static void dot(const norma_chain *chain, int64_t count, const double *x, const double *y,
                 double *out)
 {
-    if (is_small(chain))
+    if (norma_chain_is_small(chain))
         chain->kernels->dot(count, x, y, out);
     else
         out[0] = cblas_ddot((int)count, x, 1, y, 1);
@@ -190,7 +183,7 @@ static norma_status tridiagonalize(norma_chain *chain, int64_t m, double *k)
 {
     norma_chain_scratch *s = &chain->scratch;
     int n = (int)m, info = 0, lwork = (int)(s->n_work - m);
-    if (is_small(chain)) {
+    if (norma_chain_is_small(chain)) {
         chain->kernels->tridiagonalize(m, k, s->diagonal, s->off, s->work);
         return NORMA_OK;
     }
@@ -265,11 +258,11 @@ static norma_status measure_soft_rank(norma_chain *chain, int64_t m, double *k, 
         for (int64_t l = 0; l < lanes; l++)
             threshold[l] =
                 norma_chain_scaled(tau * (double)chain->spec.batch, -2 * chain->exponent[l]);
-        if (factors && is_small(chain))
+        if (factors && norma_chain_is_small(chain))
             count_small(chain, m, k, trace, threshold, count);
         else if (factors && isfinite(threshold[0]))
             NORMA_TRY(count_by_factors(chain, m, k, threshold[0], &count[0]));
-        else if (is_small(chain))
+        else if (norma_chain_is_small(chain))
             chain->kernels->count_above(m, chain->scratch.diagonal, chain->scratch.off, threshold,
                                         count);
         else

@@ -117,8 +117,25 @@ def check_signals(folder, name, command, size, expected, seconds):
         program.check(np.array_equal(times[kept], again[kept]), f"{label}: layers that were done were solved again")
 
 
+def check_second(folder):
+    """A second run with the output of a live one is refused and touches nothing of it."""
+    out = os.path.join(folder, "taken.h5")
+    process = start(NETWORK, 1, out)
+    while not os.path.exists(out + ".part") and process.poll() is None:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGSTOP)  # it shall not end meanwhile
+    for more in ([], ["--resume"], ["--force"]):
+        other = program.launch(NETWORK + ["--output", out, *more], 2)
+        program.check(other.returncode == 2 and "another run" in other.stderr,
+                      f"second run {more}: {other.returncode} {other.stderr}")
+    process.send_signal(signal.SIGCONT)
+    _, text = process.communicate(timeout=100)
+    program.check(process.returncode == 0, f"second run: the first goes on: {process.returncode} {text}")
+
+
 def main():
     with program.folder() as folder:
+        check_second(folder)
         for name, command, ranks, size in (("layers", LAYERS, 2, 1), ("network", NETWORK, 2, 1), ("wide", NETWORK, 2, 2)):
             expected, seconds = straight(folder, f"{name}.h5", command, ranks, size)
             check_kills(folder, name, command, ranks, size, expected, seconds)
