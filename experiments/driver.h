@@ -1,8 +1,8 @@
 #ifndef NORMA_EXPERIMENTS_DRIVER_H
 #define NORMA_EXPERIMENTS_DRIVER_H
 /* What experiments/norma.c knows of a subcommand, and what a subcommand is told when it is run. */
-#include "io/config_option.h"
-#include "mpi/runtime.h"
+#include "mpi/runtime/runtime.h"
+#include "src/config/config_option.h"
 
 #include <stdbool.h>
 

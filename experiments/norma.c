@@ -4,13 +4,13 @@
  */
 #include "experiments/driver.h"
 
-#include "io/config.h"
-#include "io/config_help.h"
-#include "io/provenance.h"
-#include "mpi/agree.h"
-#include "mpi/log.h"
+#include "io/result/provenance.h"
+#include "mpi/runtime/agree.h"
+#include "mpi/runtime/log.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/config/config.h"
+#include "src/config/config_help.h"
 
 #include <string.h>
 

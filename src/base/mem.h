@@ -2,7 +2,7 @@
 #define NORMA_BASE_MEM_H
 /*
  * Memory: aligned, counted, sizes multiplied in 64 bits. Live allocations are counted so that a
- * leak is reported at exit (mpi/runtime.h) and fails a test.
+ * leak is reported at exit (mpi/runtime/runtime.h) and fails a test.
  */
 #include "src/base/status.h"
 

@@ -5,8 +5,8 @@
  *
  * Whatever can fail returns a norma_status. The place that detects a failure calls NORMA_FAIL,
  * which writes the record once; later failures of the same process do not overwrite it, so that the
- * message finally shown is the cause and not a consequence. mpi/agree.h carries a record across
- * ranks.
+ * message finally shown is the cause and not a consequence. mpi/runtime/agree.h carries a record
+ * across ranks.
  */
 
 #define NORMA_MUST_USE __attribute__((warn_unused_result))

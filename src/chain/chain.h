@@ -10,10 +10,10 @@
  * H is kept as h 2^e with one integer e a replica, so that inputs scaled by 1e150 and unnormalized
  * chains of any depth stay in range.
  */
+#include "src/base/team.h"
 #include "src/chain/input.h"
 #include "src/chain/observables.h"
 #include "src/chain/spec.h"
-#include "src/chain/team.h"
 
 #include <stdint.h>
 

@@ -3,7 +3,7 @@
 /* Internal to src/chain: what a chain holds, and the steps that its files share. */
 #include "src/chain/chain.h"
 #include "src/chain/frame.h"
-#include "src/chain/lanes.h"
+#include "src/chain/kernels/lanes.h"
 #include "src/chain/weights.h"
 
 /* Behind the rows of a matrix to be factored: rows a power of two apart share few places of the

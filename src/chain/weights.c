@@ -1,6 +1,6 @@
 #include "src/chain/weights.h"
 
-#include "src/chain/lanes.h"
+#include "src/chain/kernels/lanes.h"
 
 #include <math.h>
 #include <string.h>

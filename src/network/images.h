@@ -1,7 +1,7 @@
 #ifndef NORMA_NETWORK_IMAGES_H
 #define NORMA_NETWORK_IMAGES_H
-/* Images with labels, and their way into a network: x = scale * pixel + offset. io/dataset reads
- * them. */
+/* Images with labels, and their way into a network: x = scale * pixel + offset. io/input/dataset
+ * reads them. */
 #include "src/network/network.h"
 
 #include <stdint.h>

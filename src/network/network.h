@@ -5,8 +5,8 @@
  * a pool, with batch norm folded into weight and bias (SPEC "Networks").
  *
  * Life: norma_network_create; set the description of each layer; norma_network_allocate (or
- * _attach); fill weights; norma_layer_fold; norma_network_infer_shapes. io/target does all of it
- * for files.
+ * _attach); fill weights; norma_layer_fold; norma_network_infer_shapes. io/input/target does all of
+ * it for files.
  *
  * Activations of one image are [channels][height][width], row-major, FP64. A linear layer is a
  * 1 x 1 convolution on a single pixel whose channels are its inputs: after a spatial layer the

@@ -15,8 +15,8 @@ except ImportError:
     print("skipped: PyTorch (python3-torch) is not installed")
     sys.exit(77)
 
-EXPERIMENTS = os.path.join(program.SOURCE, "experiments")
-sys.path.insert(0, EXPERIMENTS)
+TOOLS = os.path.join(program.SOURCE, "experiments", "tools")
+sys.path.insert(0, TOOLS)
 import pytorch_target  # noqa: E402
 
 SHAPE = (2, 9, 8)
@@ -24,7 +24,7 @@ SCALE, OFFSET = [1 / 127.5, 1 / 100], [-1.0, -0.5]
 
 
 def script(name, *arguments):
-    return subprocess.run([sys.executable, os.path.join(EXPERIMENTS, name), *map(str, arguments)],
+    return subprocess.run([sys.executable, os.path.join(TOOLS, name), *map(str, arguments)],
                           capture_output=True, text=True, timeout=120, check=False)
 
 

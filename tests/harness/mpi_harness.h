@@ -6,7 +6,7 @@
  */
 #include "tests/harness/harness.h"
 
-#include "mpi/runtime.h"
+#include "mpi/runtime/runtime.h"
 
 /* The runtime of the test program. */
 extern norma_runtime *norma_test_runtime;

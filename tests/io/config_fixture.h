@@ -1,9 +1,9 @@
 #ifndef NORMA_TESTS_CONFIG_FIXTURE_H
 #define NORMA_TESTS_CONFIG_FIXTURE_H
-/* A command with an option of every kind, for the tests of io/config*. */
-#include "io/config.h"
-#include "io/config_common.h"
+/* A command with an option of every kind, for the tests of src/config/config*. */
 #include "src/base/mem.h"
+#include "src/config/config.h"
+#include "src/config/config_common.h"
 #include "tests/harness/harness.h"
 
 #include <string.h>

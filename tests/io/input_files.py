@@ -1,4 +1,4 @@
-"""Writes the input files that the tests of io/target, io/source and io/dataset read.
+"""Writes the input files that the tests of io/input/target, io/input/source and io/input/dataset read.
 
     python3 input_files.py FOLDER
 

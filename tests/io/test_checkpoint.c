@@ -1,8 +1,8 @@
-/* io/checkpoint: journals and states come back as they were written, the damaged ones count as not
- * there, and a checkpoint is resumed by its own configuration alone. */
+/* io/checkpoint/checkpoint: journals and states come back as they were written, the damaged ones
+ * count as not there, and a checkpoint is resumed by its own configuration alone. */
 #include "tests/harness/mpi_harness.h"
 
-#include "io/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
 #include "src/base/mem.h"
 
 #include <fcntl.h>
@@ -338,4 +338,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_damaged_configuration),
 };
 
-norma_test_main_mpi("io/checkpoint", tests)
+norma_test_main_mpi("io/checkpoint/checkpoint", tests)

@@ -1,5 +1,5 @@
 /* Flags: every type, every refusal with its whole message. */
-#include "io/config_number.h"
+#include "src/config/config_number.h"
 #include "tests/io/config_fixture.h"
 
 #include <math.h>

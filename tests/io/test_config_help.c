@@ -1,5 +1,5 @@
 /* Help texts: complete, narrow, from the table alone. */
-#include "io/config_help.h"
+#include "src/config/config_help.h"
 #include "tests/io/config_fixture.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* The collective way: the file is read on rank 0 and refused on all ranks alike. */
-#include "io/config_read.h"
-#include "io/config_text.h"
-#include "mpi/agree.h"
+#include "io/config/config_read.h"
+#include "io/config/config_text.h"
+#include "mpi/runtime/agree.h"
 #include "tests/harness/mpi_harness.h"
 #include "tests/io/config_fixture.h"
 

@@ -1,9 +1,9 @@
-/* io/dataset: IDX and CIFAR files plain and zipped, HDF5, Fashion-MNIST itself. Bad files are among
- * those of test_target.c. */
+/* io/input/dataset: IDX and CIFAR files plain and zipped, HDF5, Fashion-MNIST itself. Bad files are
+ * among those of test_target.c. */
 #include "tests/harness/mpi_harness.h"
 
-#include "io/dataset.h"
-#include "io/h5_input.h"
+#include "io/input/dataset.h"
+#include "io/input/h5_input.h"
 
 #include <math.h>
 #include <stdio.h>

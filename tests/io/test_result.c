@@ -1,12 +1,12 @@
-/* io/result and io/schema: distributed writes read back by one process, the life of a file, what is
- * refused. */
+/* io/result/result and io/result/schema: distributed writes read back by one process, the life of a
+ * file, what is refused. */
 #include "tests/harness/mpi_harness.h"
 
-#include "io/h5.h"
-#include "io/info.h"
-#include "io/provenance.h"
-#include "io/result.h"
-#include "mpi/log.h"
+#include "io/result/h5.h"
+#include "io/result/info.h"
+#include "io/result/provenance.h"
+#include "io/result/result.h"
+#include "mpi/runtime/log.h"
 #include "src/base/index.h"
 #include "src/base/mem.h"
 

@@ -1,8 +1,8 @@
-/* io/result: writes that fail on one rank or on all, at once or unnoticed. All ranks must learn of
- * them, nobody may wait, and nothing may be left that looks finished. */
+/* io/result/result: writes that fail on one rank or on all, at once or unnoticed. All ranks must
+ * learn of them, nobody may wait, and nothing may be left that looks finished. */
 #include "tests/harness/mpi_harness.h"
 
-#include "io/result.h"
+#include "io/result/result.h"
 #include "src/base/index.h"
 #include "src/base/mem.h"
 

@@ -1,7 +1,7 @@
-/* io/schema: the shape of chunks. */
+/* io/result/schema: the shape of chunks. */
 #include "tests/harness/harness.h"
 
-#include "io/schema.h"
+#include "io/result/schema.h"
 #include "src/base/index.h"
 
 enum { MOST = 4 };

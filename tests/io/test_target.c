@@ -1,13 +1,13 @@
-/* io/target, io/source, io/h5_input: values of good files (computed by numpy beside them), one
- * clear message for each bad one, the network that Fashion-MNIST was learned by. input_files.py
- * writes the files. */
+/* io/input/target, io/input/source, io/input/h5_input: values of good files (computed by numpy
+ * beside them), one clear message for each bad one, the network that Fashion-MNIST was learned by.
+ * input_files.py writes the files. */
 #include "tests/harness/mpi_harness.h"
 
-#include "io/dataset.h"
-#include "io/h5_input.h"
-#include "io/skip.h"
-#include "io/source.h"
-#include "io/target.h"
+#include "io/input/dataset.h"
+#include "io/input/h5_input.h"
+#include "io/input/skip.h"
+#include "io/input/source.h"
+#include "io/input/target.h"
 #include "src/base/mem.h"
 #include "src/network/forward.h"
 #include "src/network/images.h"

@@ -2,8 +2,8 @@
  *     write_result FILE [--force] [--values N] [--whole]
  * N doubles (default 1000) go into /large, spread over the ranks, on one axis of that length;
  * --whole leaves out the pass that fills it. Exit codes and messages are those of the runtime. */
-#include "io/provenance.h"
-#include "io/result.h"
+#include "io/result/provenance.h"
+#include "io/result/result.h"
 #include "src/base/index.h"
 #include "src/base/mem.h"
 

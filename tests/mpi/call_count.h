@@ -6,7 +6,7 @@
  */
 #include "tests/harness/mpi_harness.h"
 
-#include "mpi/traffic.h"
+#include "mpi/plan/traffic.h"
 
 #include <mpi.h>
 #include <string.h>

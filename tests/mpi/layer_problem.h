@@ -4,7 +4,7 @@
 #include "tests/harness/layer_fixture.h"
 #include "tests/harness/mpi_harness.h"
 
-#include "mpi/layer_solve.h"
+#include "mpi/layer/layer_solve.h"
 
 static const norma_solver all_solvers[] = {NORMA_SOLVER_LU, NORMA_SOLVER_MIXED, NORMA_SOLVER_KRYLOV,
                                            NORMA_SOLVER_QR, NORMA_SOLVER_SVD,   NORMA_SOLVER_AUTO};

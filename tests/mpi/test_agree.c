@@ -1,8 +1,9 @@
-/* mpi/agree: one status for all ranks, the lowest failing rank's record, guards on equal arguments.
+/* mpi/runtime/agree: one status for all ranks, the lowest failing rank's record, guards on equal
+ * arguments.
  */
 #include "tests/harness/mpi_harness.h"
 
-#include "mpi/agree.h"
+#include "mpi/runtime/agree.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,9 @@
-/* mpi/assemble: the system against its definition, the Gram identity, the same bits on any grid. */
+/* mpi/system/assemble: the system against its definition, the Gram identity, the same bits on any
+ * grid. */
 #include "tests/harness/layer_fixture.h"
 #include "tests/harness/mpi_harness.h"
 
-#include "mpi/assemble.h"
+#include "mpi/system/assemble.h"
 #include "src/base/mem.h"
 
 #include <math.h>

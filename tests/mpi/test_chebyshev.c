@@ -1,15 +1,15 @@
 /*
- * mpi/solve_chebyshev and mpi/chebyshev: answers and condition numbers against those of the
- * pseudo-inverse (mpi/solve_svd), the error that a number of steps leaves against the polynomial,
- * intervals that prove too narrow, and the messages of what it cannot solve.
+ * mpi/layer/solve_chebyshev and mpi/krylov/chebyshev: answers and condition numbers against those
+ * of the pseudo-inverse (mpi/layer/solve_svd), the error that a number of steps leaves against the
+ * polynomial, intervals that prove too narrow, and the messages of what it cannot solve.
  */
 #include "tests/mpi/layer_problem.h"
 
-#include "mpi/bidiagonal.h"
-#include "mpi/chebyshev.h"
-#include "mpi/log.h"
-#include "mpi/replicated.h"
-#include "mpi/system.h"
+#include "mpi/krylov/bidiagonal.h"
+#include "mpi/krylov/chebyshev.h"
+#include "mpi/linalg/replicated.h"
+#include "mpi/runtime/log.h"
+#include "mpi/system/system.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,14 +1,14 @@
 /*
- * mpi/conjugate: single precision iterations reach the accuracy of double precision by themselves
- * (mpi/solve_krylov would hide that they do not, by its own in double precision), and the condition
- * numbers they vouch for are right.
+ * mpi/krylov/conjugate: single precision iterations reach the accuracy of double precision by
+ * themselves (mpi/layer/solve_krylov would hide that they do not, by its own in double precision),
+ * and the condition numbers they vouch for are right.
  */
 #include "tests/mpi/layer_problem.h"
 
-#include "mpi/bidiagonal.h"
-#include "mpi/conjugate.h"
-#include "mpi/replicated.h"
-#include "mpi/system.h"
+#include "mpi/krylov/bidiagonal.h"
+#include "mpi/krylov/conjugate.h"
+#include "mpi/linalg/replicated.h"
+#include "mpi/system/system.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
-/* mpi/evaluate and mpi/shared: bounds and comparison do not depend on the number of ranks, the size
- * of batches or threads; a source built to be exact is found exact. */
+/* mpi/evaluate/evaluate and mpi/runtime/shared: bounds and comparison do not depend on the number
+ * of ranks, the size of batches or threads; a source built to be exact is found exact. */
 #include "tests/harness/mpi_harness.h"
 
-#include "mpi/evaluate.h"
-#include "mpi/shared.h"
+#include "mpi/evaluate/evaluate.h"
+#include "mpi/runtime/shared.h"
 #include "src/base/mem.h"
 #include "src/network/forward.h"
 

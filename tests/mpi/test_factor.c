@@ -1,11 +1,11 @@
 /*
- * mpi/factor against LAPACK: pivots, factors and solves on any grid, in both precisions, and
+ * mpi/linalg/factor against LAPACK: pivots, factors and solves on any grid, in both precisions, and
  * matrices without an inverse.
  */
 #include "tests/harness/mpi_harness.h"
 
-#include "mpi/factor.h"
-#include "mpi/scalapack.h"
+#include "mpi/linalg/factor.h"
+#include "mpi/linalg/scalapack.h"
 #include "src/base/mem.h"
 
 #include <float.h>

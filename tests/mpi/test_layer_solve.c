@@ -1,10 +1,10 @@
 /*
- * mpi/layer_solve: refusals and failures of every solver, scales of the target, estimates. Answers
- * themselves are checked in tests/mpi/test_solvers.c.
+ * mpi/layer/layer_solve: refusals and failures of every solver, scales of the target, estimates.
+ * Answers themselves are checked in tests/mpi/test_solvers.c.
  */
 #include "tests/mpi/layer_problem.h"
 
-#include "mpi/log.h"
+#include "mpi/runtime/log.h"
 
 #include <math.h>
 #include <stdio.h>

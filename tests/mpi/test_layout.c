@@ -1,10 +1,11 @@
-/* mpi/layout, grid, dmat: block-cyclic indices against a walk over all items, grid shapes, limits.
+/* mpi/linalg/layout, grid, dmat: block-cyclic indices against a walk over all items, grid shapes,
+ * limits.
  */
 #include "tests/harness/mpi_harness.h"
 
-#include "mpi/dmat.h"
-#include "mpi/grid.h"
-#include "mpi/layout.h"
+#include "mpi/linalg/dmat.h"
+#include "mpi/linalg/grid.h"
+#include "mpi/linalg/layout.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /*
- * mpi/lbfgs: known answers, the iterates of conjugate gradients, the reasons for stopping; and the
- * three solvers made of it (mpi/solve_lbfgs.c) against the pseudo-inverse of the solver svd, which
- * tests/mpi/test_solvers.c compares with LAPACK's.
+ * mpi/krylov/lbfgs: known answers, the iterates of conjugate gradients, the reasons for stopping;
+ * and the three solvers made of it (mpi/layer/solve_lbfgs.c) against the pseudo-inverse of the
+ * solver svd, which tests/mpi/test_solvers.c compares with LAPACK's.
  */
 #include "tests/mpi/layer_problem.h"
 
-#include "mpi/lbfgs.h"
-#include "mpi/log.h"
+#include "mpi/krylov/lbfgs.h"
+#include "mpi/runtime/log.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /*
- * mpi/solve_mixed: what single precision alone could not do, against lu. (The conformance of all
- * solvers is in tests/mpi/test_solvers.c.)
+ * mpi/layer/solve_mixed: what single precision alone could not do, against lu. (The conformance of
+ * all solvers is in tests/mpi/test_solvers.c.)
  */
 #include "tests/mpi/layer_problem.h"
 
-#include "mpi/replicated.h"
+#include "mpi/linalg/replicated.h"
 
 #include <float.h>
 #include <math.h>

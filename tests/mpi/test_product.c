@@ -1,9 +1,9 @@
-/* mpi/product: every form against the assembled columns, adjoint, linearity, closing row,
+/* mpi/krylov/product: every form against the assembled columns, adjoint, linearity, closing row,
  * screening. */
 #include "tests/harness/layer_fixture.h"
 #include "tests/harness/mpi_harness.h"
 
-#include "mpi/product.h"
+#include "mpi/krylov/product.h"
 
 #include <math.h>
 #include <string.h>

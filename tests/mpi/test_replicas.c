@@ -1,9 +1,9 @@
 /* The queue of tasks: each done once by someone, failures and stops reach everybody. */
 #include "tests/harness/mpi_harness.h"
 
-#include "mpi/agree.h"
-#include "mpi/progress.h"
-#include "mpi/replicas.h"
+#include "mpi/runtime/agree.h"
+#include "mpi/runtime/progress.h"
+#include "mpi/runtime/replicas.h"
 
 #include <signal.h>
 #include <string.h>

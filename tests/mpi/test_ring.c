@@ -1,7 +1,7 @@
-/* mpi/ring: every message whole, on any split into nodes, several on their way at a time. */
+/* mpi/linalg/ring: every message whole, on any split into nodes, several on their way at a time. */
 #include "tests/harness/mpi_harness.h"
 
-#include "mpi/ring.h"
+#include "mpi/linalg/ring.h"
 
 #include <string.h>
 

@@ -1,10 +1,11 @@
 /*
- * mpi/layer_solve: one suite for all solvers. Every answer is compared with the pseudo-inverse of
- * the system written down by its definition (LAPACK's SVD), which no number of ranks changes.
+ * mpi/layer/layer_solve: one suite for all solvers. Every answer is compared with the
+ * pseudo-inverse of the system written down by its definition (LAPACK's SVD), which no number of
+ * ranks changes.
  */
 #include "tests/mpi/layer_problem.h"
 
-#include "mpi/log.h"
+#include "mpi/runtime/log.h"
 
 #include <float.h>
 #include <math.h>

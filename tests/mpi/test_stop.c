@@ -1,8 +1,8 @@
 /* Signals and the time limit, as one process and as several see them. */
 #include "tests/harness/mpi_harness.h"
 
-#include "mpi/progress.h"
-#include "mpi/stop.h"
+#include "mpi/runtime/progress.h"
+#include "mpi/runtime/stop.h"
 
 #include <math.h>
 #include <signal.h>

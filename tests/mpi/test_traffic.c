@@ -1,14 +1,14 @@
 /*
- * mpi/traffic against what MPI is really called with, by any number of ranks on nodes of any size:
- * every message, call and byte of a factorization, of solves and of iterations of krylov and
+ * mpi/plan/traffic against what MPI is really called with, by any number of ranks on nodes of any
+ * size: every message, call and byte of a factorization, of solves and of iterations of krylov and
  * chebyshev.
  */
 #include "tests/mpi/call_count.h"
 #include "tests/mpi/layer_problem.h"
 
-#include "mpi/chebyshev.h"
-#include "mpi/conjugate.h"
-#include "mpi/factor.h"
+#include "mpi/krylov/chebyshev.h"
+#include "mpi/krylov/conjugate.h"
+#include "mpi/linalg/factor.h"
 
 #include <math.h>
 #include <stdio.h>

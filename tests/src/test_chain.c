@@ -4,7 +4,7 @@
 #include "src/base/cpu.h"
 #include "src/base/mem.h"
 #include "src/chain/chain.h"
-#include "src/chain/lanes.h"
+#include "src/chain/kernels/lanes.h"
 #include "src/chain/weights.h"
 
 #include <math.h>

@@ -15,7 +15,7 @@ import h5py
 import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", ".."))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "tools"))
 import datasets  # noqa: E402
 
 TRAINED = os.path.join(HERE, "..", "..", "data", "fashion_cnn_w16_tanh.h5")

@@ -1,0 +1,363 @@
+#include "experiments/chain/block.h"
+
+#include "src/base/mem.h"
+#include "src/chain/compare.h"
+
+#include <math.h>
+#include <string.h>
+
+/* State and result begin alike, with progress and records; both arrays are multiples of 8 bytes. */
+struct norma_chain_block {
+    const norma_chain_setup *setup; /* borrowed */
+    const norma_chain_cell *cell;   /* borrowed */
+    norma_chain *chain;
+    norma_chain_comparison *comparison; /* single precision; else NULL */
+    norma_chain_layout layout;
+    unsigned char *state; /* progress, records, ergodic, chain */
+    int64_t state_size, chain_at;
+    unsigned char *result; /* progress, records, averages, regularity, exponents, differences */
+    int64_t result_size;
+    norma_chain_progress *progress; /* these point into state */
+    double *records;
+    norma_ergodic *ergodic; /* [n_values][lanes] */
+    double *values;         /* [n_values][lanes] */
+    double *exponents;      /* of one lane */
+    double *differences;    /* [n_differences] */
+};
+
+static const int64_t n_double = (int64_t)sizeof(double);
+
+void norma_chain_layout_init(const norma_chain_setup *setup, const norma_chain_cell *cell,
+                             norma_chain_layout *layout)
+{
+    memset(layout, 0, sizeof *layout);
+    layout->lanes = cell->lanes;
+    layout->n_exponents = cell->n_exponents;
+    for (int o = 0; o < NORMA_N_OBSERVABLES; o++) {
+        layout->offset[o] = layout->n_values;
+        layout->record_offset[o] = layout->n_recorded_values;
+        if (!(cell->request.wanted & NORMA_OBSERVABLE_BIT(o)))
+            continue;
+        layout->n_of[o] = o == NORMA_OBSERVABLE_SOFT_RANK        ? cell->request.n_tau
+                          : o == NORMA_OBSERVABLE_SINGULAR_VALUE ? cell->request.n_singular
+                                                                 : 1;
+        layout->n_records[o] = norma_chain_schedule_count(&setup->schedule[o], cell->depth);
+        layout->n_values += layout->n_of[o];
+        layout->n_recorded_values += layout->n_of[o] * layout->n_records[o];
+    }
+    layout->n_differences = cell->spec.single ? 2 * layout->n_values : 0;
+}
+
+static int64_t head_size(const norma_chain_layout *layout)
+{
+    return (int64_t)sizeof(norma_chain_progress) +
+           layout->n_recorded_values * layout->lanes * n_double;
+}
+
+static int64_t result_size(const norma_chain_layout *layout)
+{
+    int64_t numbers = (2 + layout->n_exponents) * layout->lanes + layout->n_differences;
+    return head_size(layout) + numbers * n_double +
+           layout->n_values * layout->lanes * (int64_t)sizeof(norma_chain_average);
+}
+
+double norma_chain_block_bytes(const norma_chain_setup *setup, const norma_chain_cell *cell)
+{
+    norma_chain_layout layout;
+    norma_chain_layout_init(setup, cell, &layout);
+    double values = (double)(layout.n_values * layout.lanes);
+    return cell->needs.bytes + cell->twin_bytes + cell->needs.state_bytes +
+           (double)head_size(&layout) + (double)result_size(&layout) +
+           values * (double)(sizeof(norma_ergodic) + sizeof(double));
+}
+
+static norma_status allocate(norma_chain_block *block)
+{
+    const norma_chain_layout *layout = &block->layout;
+    int64_t n = layout->n_values * layout->lanes;
+    int64_t most = block->cell->spec.width < block->cell->spec.batch ? block->cell->spec.width
+                                                                     : block->cell->spec.batch;
+    block->chain_at = head_size(layout) + n * (int64_t)sizeof(norma_ergodic);
+    block->state_size = block->chain_at + norma_chain_state_size(block->chain);
+    block->result_size = result_size(layout);
+    NORMA_TRY(NORMA_CALLOC(block->state, block->state_size));
+    NORMA_TRY(NORMA_CALLOC(block->result, block->result_size));
+    NORMA_TRY(NORMA_CALLOC(block->values, n));
+    NORMA_TRY(NORMA_CALLOC(block->exponents, most));
+    NORMA_TRY(NORMA_CALLOC(block->differences, layout->n_differences));
+    block->progress = (norma_chain_progress *)(void *)block->state;
+    block->records = (double *)(void *)(block->state + sizeof(norma_chain_progress));
+    block->ergodic = (norma_ergodic *)(void *)(block->state + head_size(layout));
+    return NORMA_OK;
+}
+
+norma_status norma_chain_block_create(const norma_chain_setup *setup, const norma_chain_cell *cell,
+                                      const norma_chain_team *team, norma_chain_block **out)
+{
+    norma_chain_block *block = NULL;
+    NORMA_TRY(NORMA_CALLOC(block, 1));
+    block->setup = setup;
+    block->cell = cell;
+    norma_chain_layout_init(setup, cell, &block->layout);
+    norma_status status = norma_chain_create(&cell->spec, &cell->input, &cell->request,
+                                             setup->n_replicas, &block->chain);
+    if (status == NORMA_OK)
+        status = allocate(block);
+    if (status == NORMA_OK && team)
+        norma_chain_join(block->chain, team);
+    if (status == NORMA_OK && cell->spec.single)
+        status = norma_chain_comparison_create(block->chain, &block->comparison);
+    if (status != NORMA_OK) {
+        norma_chain_block_destroy(&block);
+        return status;
+    }
+    *out = block;
+    return NORMA_OK;
+}
+
+void norma_chain_block_destroy(norma_chain_block **block)
+{
+    norma_chain_block *b = *block;
+    if (!b)
+        return;
+    norma_chain_comparison_destroy(&b->comparison);
+    norma_chain_destroy(&b->chain);
+    norma_mem_free(b->state);
+    norma_mem_free(b->result);
+    norma_mem_free(b->values);
+    norma_mem_free(b->exponents);
+    norma_mem_free(b->differences);
+    NORMA_FREE(*block);
+}
+
+const norma_chain_cell *norma_chain_block_cell(const norma_chain_block *block)
+{
+    return block->cell;
+}
+
+int64_t norma_chain_block_layer(const norma_chain_block *block)
+{
+    return norma_chain_get_layer(block->chain);
+}
+
+void norma_chain_block_add_seconds(norma_chain_block *block, double seconds)
+{
+    block->progress->seconds += seconds;
+}
+
+static void record(norma_chain_block *block, int o, int64_t layer)
+{
+    const norma_chain_layout *layout = &block->layout;
+    int64_t n = layout->n_of[o] * layout->lanes;
+    int64_t at = block->progress->n_recorded[o];
+    if (at >= layout->n_records[o] || block->setup->schedule[o].layers[at] != layer)
+        return;
+    memcpy(block->records + layout->record_offset[o] * layout->lanes + at * n,
+           block->values + layout->offset[o] * layout->lanes, (size_t)(n * n_double));
+    block->progress->n_recorded[o]++;
+}
+
+/* The observables whose stride meets the layer. */
+static norma_observable_set due_at(const norma_chain_block *block, int64_t layer)
+{
+    norma_observable_set due = 0;
+    for (int o = 0; o < NORMA_N_OBSERVABLES; o++)
+        if (block->layout.n_of[o] > 0 && layer % block->setup->stride[o] == 0)
+            due |= NORMA_OBSERVABLE_BIT(o);
+    return due;
+}
+
+static norma_status measure(norma_chain_block *block)
+{
+    const norma_chain_layout *layout = &block->layout;
+    int64_t layer = norma_chain_get_layer(block->chain);
+    norma_observable_set due = due_at(block, layer);
+    if (due == 0)
+        return NORMA_OK;
+    NORMA_TRY(norma_chain_measure(block->chain, due, block->values));
+    for (int o = 0; o < NORMA_N_OBSERVABLES; o++) {
+        if (!(due & NORMA_OBSERVABLE_BIT(o)))
+            continue;
+        int64_t first = layout->offset[o];
+        for (int64_t v = first; v < first + layout->n_of[o]; v++)
+            for (int64_t lane = 0; lane < block->progress->count; lane++)
+                norma_ergodic_add(&block->ergodic[v * layout->lanes + lane],
+                                  block->values[v * layout->lanes + lane]);
+        record(block, o, layer);
+    }
+    return NORMA_OK;
+}
+
+norma_status norma_chain_block_start(norma_chain_block *block, int64_t task)
+{
+    const norma_chain_cell *cell = block->cell;
+    int64_t first = (task - cell->first_task) * cell->lanes;
+    int64_t left = block->setup->n_replicas - first;
+    memset(block->progress, 0, sizeof *block->progress);
+    block->progress->first = first;
+    block->progress->count = left < cell->lanes ? left : cell->lanes;
+    for (int64_t i = 0; i < block->layout.n_values * cell->lanes; i++)
+        norma_ergodic_init(&block->ergodic[i]);
+    NORMA_TRY(norma_chain_start(block->chain, cell->seed, cell->stream_cell, first,
+                                block->progress->count));
+    return measure(block);
+}
+
+/* Lyapunov exponents leave out the burn-in, or the first tenth where that is to be estimated. */
+static int64_t lyapunov_burn_in(const norma_chain_block *block)
+{
+    return block->setup->burn_in >= 0 ? block->setup->burn_in : block->cell->depth / 10;
+}
+
+norma_status norma_chain_block_step(norma_chain_block *block)
+{
+    NORMA_TRY(norma_chain_step(block->chain));
+    if (block->layout.n_exponents > 0 &&
+        norma_chain_get_layer(block->chain) == lyapunov_burn_in(block))
+        norma_chain_reset_lyapunov(block->chain);
+    return measure(block);
+}
+
+void norma_chain_block_get_state(norma_chain_block *block, const void **bytes, int64_t *size)
+{
+    norma_chain_get_state(block->chain, block->state + block->chain_at);
+    *bytes = block->state;
+    *size = block->state_size;
+}
+
+norma_status norma_chain_block_set_state(norma_chain_block *block, const void *bytes, int64_t size)
+{
+    if (size != block->state_size)
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "the state of a chain has %lld bytes here and %lld in the "
+                          "checkpoint: it was written by another version",
+                          (long long)block->state_size, (long long)size);
+    memcpy(block->state, bytes, (size_t)size);
+    norma_chain_set_state(block->chain, block->state + block->chain_at);
+    return NORMA_OK;
+}
+
+bool norma_chain_block_compares(const norma_chain_block *block)
+{
+    return block->comparison && block->progress->first == 0;
+}
+
+norma_status norma_chain_block_compare(norma_chain_block *block, bool (*stops)(void *context),
+                                       void *context)
+{
+    const norma_chain_cell *cell = block->cell;
+    norma_chain_comparison *comparison = block->comparison;
+    norma_status status = NORMA_OK;
+    norma_chain_get_state(block->chain, block->state + block->chain_at);
+    NORMA_GOTO(status, norma_chain_comparison_start(comparison, cell->seed, cell->stream_cell));
+    NORMA_GOTO(status, norma_chain_comparison_measure(comparison, due_at(block, 0)));
+    for (int64_t layer = 1; layer <= cell->n_compared; layer++) {
+        bool last = layer == cell->n_compared;
+        NORMA_GOTO(status, norma_chain_comparison_step(comparison));
+        NORMA_GOTO(status, norma_chain_comparison_measure(comparison, last ? NORMA_OBSERVABLES_ALL
+                                                                           : due_at(block, layer)));
+        if (!last && stops(context))
+            status = NORMA_STOPPED;
+        if (status != NORMA_OK)
+            goto done;
+    }
+    norma_chain_comparison_get(comparison, block->differences,
+                               block->differences + block->layout.n_values);
+done:
+    norma_chain_set_state(block->chain, block->state + block->chain_at);
+    return status;
+}
+
+norma_chain_outcome norma_chain_block_unfinished(const norma_chain_block *block)
+{
+    return (norma_chain_outcome){.progress = block->progress, .records = block->records};
+}
+
+static void outcome_of(const norma_chain_layout *layout, const unsigned char *bytes,
+                       norma_chain_outcome *out)
+{
+    const unsigned char *at = bytes + head_size(layout);
+    out->progress = (const norma_chain_progress *)(const void *)bytes;
+    out->records = (const double *)(const void *)(bytes + sizeof(norma_chain_progress));
+    out->averages = (const norma_chain_average *)(const void *)at;
+    at += layout->n_values * layout->lanes * (int64_t)sizeof(norma_chain_average);
+    out->regularity = (const double *)(const void *)at;
+    out->exponents = out->regularity + 2 * layout->lanes;
+    out->differences =
+        layout->n_differences > 0 ? out->exponents + layout->n_exponents * layout->lanes : NULL;
+}
+
+norma_status norma_chain_outcome_read(const norma_chain_layout *layout, const void *bytes,
+                                      int64_t size, norma_chain_outcome *out)
+{
+    if (size != result_size(layout))
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "a result in the checkpoint has %lld bytes, not %lld: it "
+                          "was written by another version",
+                          (long long)size, (long long)result_size(layout));
+    outcome_of(layout, bytes, out);
+    return NORMA_OK;
+}
+
+/* Burn-in of an observable in values of its own stride. */
+static int64_t burn_in_values(const norma_chain_block *block, int o)
+{
+    int64_t layers = block->setup->burn_in;
+    int64_t stride = block->setup->stride[o];
+    return layers < 0 ? -1 : layers / stride + (layers % stride != 0);
+}
+
+static void finish_averages(norma_chain_block *block, norma_chain_average *averages)
+{
+    const norma_chain_layout *layout = &block->layout;
+    for (int o = 0; o < NORMA_N_OBSERVABLES; o++)
+        for (int64_t v = 0; v < layout->n_of[o]; v++)
+            for (int64_t lane = 0; lane < block->progress->count; lane++) {
+                int64_t i = (layout->offset[o] + v) * layout->lanes + lane;
+                averages[i].result =
+                    norma_ergodic_get(&block->ergodic[i], burn_in_values(block, o));
+                norma_ergodic_halves(&block->ergodic[i], burn_in_values(block, o),
+                                     averages[i].halves);
+            }
+}
+
+/* alpha = mean of tr(diag(M^2)^2) over mean of tr(M^3). */
+static void finish_regularity(const norma_chain_block *block, double *regularity)
+{
+    const norma_chain_layout *layout = &block->layout;
+    const int top = NORMA_OBSERVABLE_TR_DIAG2;
+    const int bottom = NORMA_OBSERVABLE_TR_M3;
+    for (int64_t lane = 0; lane < layout->lanes; lane++) {
+        double *alpha = &regularity[lane];
+        double *error = &regularity[layout->lanes + lane];
+        *alpha = NAN;
+        *error = NAN;
+        if (layout->n_of[top] > 0 && layout->n_of[bottom] > 0 && lane < block->progress->count &&
+            block->setup->stride[top] == block->setup->stride[bottom])
+            norma_ergodic_ratio(&block->ergodic[layout->offset[top] * layout->lanes + lane],
+                                &block->ergodic[layout->offset[bottom] * layout->lanes + lane],
+                                burn_in_values(block, top), alpha, error);
+    }
+}
+
+void norma_chain_block_finish(norma_chain_block *block, const void **bytes, int64_t *size)
+{
+    const norma_chain_layout *layout = &block->layout;
+    norma_chain_outcome out;
+    outcome_of(layout, block->result, &out);
+    memcpy(block->result, block->state, (size_t)head_size(layout));
+    finish_averages(block, (norma_chain_average *)(void *)(block->result + head_size(layout)));
+    double *regularity =
+        (double *)(void *)(block->result + ((const unsigned char *)out.regularity - block->result));
+    finish_regularity(block, regularity);
+    for (int64_t lane = 0; lane < block->progress->count && layout->n_exponents > 0; lane++) {
+        norma_chain_get_lyapunov(block->chain, (int)lane, block->exponents);
+        for (int64_t k = 0; k < layout->n_exponents; k++)
+            regularity[(2 + k) * layout->lanes + lane] = block->exponents[k];
+    }
+    for (int64_t i = 0; i < layout->n_differences; i++) /* the result's last numbers */
+        regularity[(2 + layout->n_exponents) * layout->lanes + i] =
+            block->progress->first == 0 ? block->differences[i] : NAN;
+    *bytes = block->result;
+    *size = block->result_size;
+}

@@ -1,0 +1,99 @@
+#ifndef NORMA_EXPERIMENTS_CHAIN_BLOCK_H
+#define NORMA_EXPERIMENTS_CHAIN_BLOCK_H
+/*
+ * A block of replicas of one cell on their way through the layers: what is recorded, what is
+ * averaged, and both as bytes, for checkpoints (state) and when done (result). Nothing here
+ * communicates. Arrays have replicas last, in [lanes] places of which `count` are used.
+ */
+#include "experiments/chain/setup.h"
+#include "src/stats/ergodic.h"
+
+/* How far a block is. */
+typedef struct norma_chain_progress {
+    int64_t first, count; /* replicas */
+    int64_t n_recorded[NORMA_N_OBSERVABLES];
+    double seconds; /* spent on it, in all goes */
+} norma_chain_progress;
+
+/* The time average of one value of one replica. */
+typedef struct norma_chain_average {
+    norma_ergodic_result result;
+    norma_moments halves[2]; /* for R-hat */
+} norma_chain_average;
+
+/* Where the values of a cell stand. */
+typedef struct norma_chain_layout {
+    int64_t lanes, n_values; /* values of a measurement, all observables */
+    int64_t n_of[NORMA_N_OBSERVABLES], offset[NORMA_N_OBSERVABLES];
+    int64_t n_records[NORMA_N_OBSERVABLES], record_offset[NORMA_N_OBSERVABLES];
+    int64_t n_recorded_values; /* numbers of all records, without lanes */
+    int64_t n_exponents;
+    int64_t n_differences; /* of single precision from double: 2 n_values, or 0 */
+} norma_chain_layout;
+
+/* A finished block, or (averages NULL) the records of an unfinished one; borrows. */
+typedef struct norma_chain_outcome {
+    const norma_chain_progress *progress;
+    const double *records; /* of observable o: [n_records][n_of][lanes] at record_offset * lanes */
+    const norma_chain_average *averages; /* [n_values][lanes] */
+    const double *regularity;            /* [2][lanes]: alpha and its standard error */
+    const double *exponents;             /* [n_exponents][lanes] */
+    const double *differences; /* [2][n_values], largest and relative (src/chain/compare.h), NaN but
+                                  in the block of replica 0; NULL for chains in double */
+} norma_chain_outcome;
+
+typedef struct norma_chain_block norma_chain_block;
+
+void norma_chain_layout_init(const norma_chain_setup *setup, const norma_chain_cell *cell,
+                             norma_chain_layout *layout);
+
+/* Bytes of a block of the cell, from what its chain needs. */
+double norma_chain_block_bytes(const norma_chain_setup *setup, const norma_chain_cell *cell);
+
+/* A block's workspace, for any block of the cell; caller owns. With a team (NULL: alone) of several
+ * ranks start and step are collective over it, and all members hold the same. */
+NORMA_MUST_USE norma_status norma_chain_block_create(const norma_chain_setup *setup,
+                                                     const norma_chain_cell *cell,
+                                                     const norma_chain_team *team,
+                                                     norma_chain_block **out);
+void norma_chain_block_destroy(norma_chain_block **block);
+
+const norma_chain_cell *norma_chain_block_cell(const norma_chain_block *block);
+
+/* At layer 0 of the replicas of a task, measured. */
+NORMA_MUST_USE norma_status norma_chain_block_start(norma_chain_block *block, int64_t task);
+
+/* One layer further, measured and recorded where that is due. */
+NORMA_MUST_USE norma_status norma_chain_block_step(norma_chain_block *block);
+
+int64_t norma_chain_block_layer(const norma_chain_block *block);
+void norma_chain_block_add_seconds(norma_chain_block *block, double seconds);
+
+/* The state as bytes: borrowed, valid until the next step. Setting it goes on bit for bit;
+ * NORMA_CONFIG for one of another size. */
+void norma_chain_block_get_state(norma_chain_block *block, const void **bytes, int64_t *size);
+NORMA_MUST_USE norma_status norma_chain_block_set_state(norma_chain_block *block, const void *bytes,
+                                                        int64_t size);
+
+/* What there is to write of the unfinished block. */
+norma_chain_outcome norma_chain_block_unfinished(const norma_chain_block *block);
+
+/* Whether what single precision costs is to be found with this block: it holds replica 0 of a cell
+ * in single precision. */
+bool norma_chain_block_compares(const norma_chain_block *block);
+
+/* Runs replica 0's first layers in both precisions, layer by layer, between the last step and
+ * finish; `stops` is asked after every layer, and when it says so NORMA_STOPPED is returned and the
+ * comparison is to be made again. The block is left as it was. Collective over the team. */
+NORMA_MUST_USE norma_status norma_chain_block_compare(norma_chain_block *block,
+                                                      bool (*stops)(void *context), void *context);
+
+/* Averages and all; the result as bytes, borrowed like a state. */
+void norma_chain_block_finish(norma_chain_block *block, const void **bytes, int64_t *size);
+
+/* The outcome that the bytes of a result hold. NORMA_CONFIG for another size. */
+NORMA_MUST_USE norma_status norma_chain_outcome_read(const norma_chain_layout *layout,
+                                                     const void *bytes, int64_t size,
+                                                     norma_chain_outcome *out);
+
+#endif

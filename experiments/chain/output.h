@@ -1,0 +1,41 @@
+#ifndef NORMA_EXPERIMENTS_CHAIN_OUTPUT_H
+#define NORMA_EXPERIMENTS_CHAIN_OUTPUT_H
+/*
+ * The result file of a chain run: records [sweep.., replica, (tau | k), layer], averages along the
+ * chains [sweep.., replica, (tau | k)], what all replicas say together [sweep.., (tau | k)], and
+ * the table on the terminal.
+ */
+#include "experiments/chain/block.h"
+#include "io/result/result.h"
+
+typedef struct norma_chain_output {
+    norma_result *file;             /* owned */
+    const norma_chain_setup *setup; /* borrowed */
+    const norma_runtime *runtime;   /* borrowed */
+    double *summaries;              /* of the blocks finished or replayed here; owned */
+    int64_t n_summaries, capacity;  /* numbers */
+    int64_t *summary_at;            /* [n_tasks]: where a task's begin, -1: not here; owned */
+} norma_chain_output;
+
+/* Bytes of the file, roughly from above. Local. */
+int64_t norma_chain_output_bytes(const norma_chain_setup *setup);
+
+/* Creates the file, everything in it, and begins it. Collective; abandon output->file and clear on
+ * failure. */
+NORMA_MUST_USE norma_status norma_chain_output_open(
+    norma_chain_output *output, const norma_runtime *runtime, int argc, char *const *argv,
+    const norma_chain_setup *setup, const char *configuration, const norma_result_options *options);
+
+/* Writes the outcome of a task, finished or not. Local. */
+NORMA_MUST_USE norma_status norma_chain_output_write_local(norma_chain_output *output,
+                                                           const norma_chain_cell *cell,
+                                                           int64_t task,
+                                                           const norma_chain_outcome *outcome);
+
+/* When all tasks are done: writes what the replicas of each cell say together and prints the table.
+ * Collective. */
+NORMA_MUST_USE norma_status norma_chain_output_pool(norma_chain_output *output);
+
+void norma_chain_output_clear(norma_chain_output *output);
+
+#endif

@@ -1,0 +1,139 @@
+#include "experiments/chain/plan.h"
+
+#include "experiments/chain/block.h"
+#include "experiments/chain/output.h"
+#include "mpi/runtime/agree.h"
+#include "mpi/runtime/log.h"
+#include "mpi/runtime/progress.h"
+
+#include "src/base/text.h"
+#include "src/chain/kernels/lanes.h"
+
+#include <math.h>
+
+/* Seconds given to the first layers of a cell, and to all cells. */
+static const double cell_seconds = 0.2;
+static const double all_seconds = 20;
+
+/* Rows of a matrix that a product packs at a time. */
+static const double packed_rows = 384;
+
+/* The memory of a rank depends on the largest cell, not on the number of ranks. */
+typedef struct need {
+    const norma_chain_setup *setup;
+    const norma_chain_cell *cell;
+    double base; /* bytes of the process before it computes */
+} need;
+
+/* norma_plan_bytes_function */
+static int64_t peak_bytes(const void *context, int64_t n_ranks)
+{
+    const need *n = context;
+    bool small = n->cell->lanes > 1 || (n->cell->spec.width <= NORMA_LANES_MAX_SIZE &&
+                                        n->cell->spec.batch <= NORMA_LANES_MAX_SIZE);
+    double packing = small ? 0 : 8 * packed_rows * (double)n->cell->spec.batch;
+    double bytes = n->base + norma_chain_block_bytes(n->setup, n->cell) + packing;
+    (void)n_ranks;
+    return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
+}
+
+/* Refuses the first cell that does not fit; *peak is the largest one's. */
+static norma_status check_memory(const norma_chain_setup *setup, const norma_plan_machine *machine,
+                                 double base, double *peak)
+{
+    *peak = 0;
+    for (int64_t i = 0; i < setup->n_cells; i++) {
+        need n = {setup, &setup->cells[i], base};
+        norma_text where;
+        norma_text_init(&where);
+        norma_config_describe_cell(setup->config, i, &where);
+        norma_status status =
+            norma_plan_check_local(machine, setup->n_cells > 1 && where.data ? where.data : "run",
+                                   peak_bytes, &n, "fewer ranks a node leave more for each");
+        norma_text_clear(&where);
+        NORMA_TRY(status);
+        *peak = fmax(*peak, (double)peak_bytes(&n, machine->n_ranks));
+    }
+    return NORMA_OK;
+}
+
+/* Seconds of a layer of a block, from the first ones; 0 for a chain without layers. */
+static norma_status measure(const norma_chain_setup *setup, const norma_chain_cell *cell,
+                            double *seconds)
+{
+    norma_chain_block *block = NULL;
+    norma_status status = NORMA_OK;
+    double begun = 0;
+    double elapsed = 0;
+    *seconds = 0;
+    NORMA_GOTO(status, norma_chain_block_create(setup, cell, NULL, &block));
+    NORMA_GOTO(status, norma_chain_block_start(block, cell->first_task));
+    if (cell->depth > 0) /* the first layer warms up */
+        NORMA_GOTO(status, norma_chain_block_step(block));
+    begun = norma_progress_clock_local();
+    while (norma_chain_block_layer(block) < cell->depth && elapsed < cell_seconds) {
+        NORMA_GOTO(status, norma_chain_block_step(block));
+        elapsed = norma_progress_clock_local() - begun;
+    }
+    if (norma_chain_block_layer(block) > 1)
+        *seconds = elapsed / (double)(norma_chain_block_layer(block) - 1);
+done:
+    norma_chain_block_destroy(&block);
+    return status;
+}
+
+/* Rank 0 measures; cells behind the time that is spent are judged by their operations. */
+static norma_status print_cells(const norma_chain_setup *setup, double *total, double *longest)
+{
+    double begun = norma_progress_clock_local();
+    double per_operation = 0;
+    norma_log_result("#cell     width     batch       depth blocks lanes      law seconds_a_layer");
+    for (int64_t i = 0; i < setup->n_cells; i++) {
+        const norma_chain_cell *cell = &setup->cells[i];
+        double seconds = cell->layer_cost * per_operation;
+        if (i == 0 || norma_progress_clock_local() - begun < all_seconds)
+            NORMA_TRY(measure(setup, cell, &seconds));
+        per_operation = seconds > 0 ? seconds / cell->layer_cost : per_operation;
+        double chain = seconds * (double)cell->depth;
+        *total += chain * (double)cell->n_blocks;
+        *longest = fmax(*longest, chain);
+        norma_log_result("%5lld %9lld %9lld %11lld %6lld %5lld %8s %15.3e", (long long)i,
+                         (long long)cell->spec.width, (long long)cell->spec.batch,
+                         (long long)cell->depth, (long long)cell->n_blocks, (long long)cell->lanes,
+                         norma_chain_law_name(cell->spec.law), seconds);
+    }
+    return NORMA_OK;
+}
+
+static norma_status print_plan(const norma_chain_setup *setup, const norma_plan_machine *machine,
+                               double peak)
+{
+    char text[3][32];
+    double total = 0;
+    double longest = 0;
+    int64_t ranks = machine->n_ranks;
+    NORMA_TRY(print_cells(setup, &total, &longest));
+    double group = (double)norma_config_get_integer(setup->config, 0, "group-size");
+    double busy = fmin(floor((double)ranks / group), (double)setup->n_tasks) * group;
+    longest /= group; /* at best: what is not the product is shared less evenly */
+    norma_progress_format_seconds_local(fmax(total / busy, longest), text[0], sizeof text[0]);
+    norma_log_result("# time about %s on %lld ranks, of which %.0f are busy (%.3g core seconds)",
+                     text[0], (long long)ranks, busy, total);
+    norma_plan_format_bytes_local(peak, text[0], sizeof text[0]);
+    norma_plan_format_bytes_local((double)machine->node_memory, text[1], sizeof text[1]);
+    norma_plan_format_bytes_local((double)norma_chain_output_bytes(setup), text[2], sizeof text[2]);
+    norma_log_result("# memory a rank %s, node memory %s, file at most %s", text[0], text[1],
+                     text[2]);
+    return NORMA_OK;
+}
+
+norma_status norma_chain_plan(const norma_runtime *runtime, const norma_chain_setup *setup,
+                              const norma_plan_machine *machine, bool print)
+{
+    double peak = 0;
+    double base = (double)norma_plan_peak_memory(runtime);
+    norma_status status = check_memory(setup, machine, base, &peak);
+    if (status == NORMA_OK && print && runtime->rank == 0)
+        status = print_plan(setup, machine, peak);
+    return norma_agree(runtime->world, status);
+}

@@ -1,0 +1,14 @@
+#ifndef NORMA_EXPERIMENTS_CHAIN_PLAN_H
+#define NORMA_EXPERIMENTS_CHAIN_PLAN_H
+/* What a chain run needs, and whether it fits; a few layers of every cell tell the time. */
+#include "experiments/chain/setup.h"
+#include "mpi/plan/plan.h"
+
+/* NORMA_LIMIT, saying what would fit, when the memory of a rank's largest block exceeds what the
+ * machine leaves it. Then, with `print`, a table of cells and the run's memory, bytes and time on
+ * stdout. Collective; the machine is equal on all ranks. */
+NORMA_MUST_USE norma_status norma_chain_plan(const norma_runtime *runtime,
+                                             const norma_chain_setup *setup,
+                                             const norma_plan_machine *machine, bool print);
+
+#endif

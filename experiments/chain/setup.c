@@ -1,0 +1,385 @@
+#include "experiments/chain/setup.h"
+
+#include "experiments/chain/input.h"
+#include "experiments/job/law_options.h"
+#include "io/checkpoint/checkpoint.h"
+#include "mpi/runtime/agree.h"
+#include "src/base/index.h"
+#include "src/base/mem.h"
+#include "src/chain/compare.h"
+#include "src/config/config_common.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What "all" leaves out where the chain does not define it. */
+static const norma_observable doubtful[] = {
+    NORMA_OBSERVABLE_LOG_SIGMA_MIN, NORMA_OBSERVABLE_GRAM_DISTANCE, NORMA_OBSERVABLE_COSINE,
+    NORMA_OBSERVABLE_GRAM_12, NORMA_OBSERVABLE_NUMERICAL_RANK};
+
+/* --input-epsilon belongs to some kinds of input only. */
+static norma_status check_epsilon(const norma_config *config)
+{
+    if (!norma_config_is_given(config, "input-epsilon"))
+        return NORMA_OK;
+    for (int64_t i = 0; i < norma_config_get_sweep(config)->n_cells; i++) {
+        norma_chain_input_kind kind = NORMA_CHAIN_INPUT_GIVEN;
+        if (norma_chain_input_parse(norma_config_get_text(config, i, "input"), &kind) != NORMA_OK)
+            norma_status_clear(); /* a file or a data set */
+        else if (norma_chain_input_has_epsilon(kind))
+            return NORMA_OK;
+    }
+    return NORMA_FAIL(norma_config_blame(config, "input-epsilon"),
+                      "%s: is for --input near-collinear, near-basis, diagonal and rank-one",
+                      norma_config_where(config, "input-epsilon"));
+}
+
+norma_status norma_chain_check_options(const norma_config *config)
+{
+    static const char *const laws[] = {"weight-dist", NULL};
+    NORMA_TRY(norma_law_options_check(config, laws));
+    NORMA_TRY(check_epsilon(config));
+    if (norma_config_get_count(config, "tau") > NORMA_OBSERVABLE_MAX_TAU)
+        return NORMA_FAIL(norma_config_blame(config, "tau"), "%s: at most %d thresholds, not %lld",
+                          norma_config_where(config, "tau"), NORMA_OBSERVABLE_MAX_TAU,
+                          (long long)norma_config_get_count(config, "tau"));
+    return NORMA_OK;
+}
+
+/* The preset's layer with what the options change. */
+static norma_status make_spec(const norma_chain_setup *setup, int64_t i, norma_chain_spec *spec)
+{
+    const norma_config *config = setup->config;
+    if (norma_config_has(config, "residual-strength"))
+        spec->residual = norma_config_get_real(config, i, "residual-strength");
+    if (norma_config_has(config, "weight-dist"))
+        NORMA_TRY(norma_distribution_from_name(norma_config_get_text(config, i, "weight-dist"),
+                                               &spec->weights));
+    spec->keep_probability = norma_config_get_real(config, i, "keep-probability");
+    if (norma_config_has(config, "norm"))
+        NORMA_TRY(norma_chain_norm_parse(norma_config_get_text(config, i, "norm"), &spec->norm));
+    if (norma_config_has(config, "order"))
+        NORMA_TRY(norma_chain_order_parse(norma_config_get_text(config, i, "order"), &spec->order));
+    if (norma_config_has(config, "act"))
+        NORMA_TRY(
+            norma_nonlinearity_parse(norma_config_get_text(config, i, "act"), &spec->activation));
+    if (norma_config_has(config, "act-scale"))
+        spec->act_scale = norma_config_get_real(config, i, "act-scale");
+    if (norma_config_has(config, "law"))
+        NORMA_TRY(norma_chain_law_parse(norma_config_get_text(config, i, "law"), &spec->law));
+    spec->single = norma_config_get_choice(config, i, "precision") == 1;
+    spec->gain_exponent = norma_config_get_real(config, i, "gain-exponent");
+    spec->bn_eps = norma_config_get_real(config, i, "bn-eps");
+    if (setup->weights) {
+        spec->weights = NORMA_DISTRIBUTION_GIVEN;
+        spec->given = setup->weights;
+        spec->n_given = setup->weights_extents[0];
+    }
+    if (setup->h0 && spec->law == NORMA_CHAIN_LAW_AUTO)
+        spec->law = NORMA_CHAIN_LAW_PATHWISE;
+    return norma_chain_spec_finish(spec);
+}
+
+static norma_status parse_observables(norma_chain_setup *setup, bool *all)
+{
+    const norma_config *config = setup->config;
+    *all = false;
+    for (int64_t i = 0; i < norma_config_get_count(config, "observables"); i++) {
+        const char *name = norma_config_get_text(config, i, "observables");
+        norma_observable_set set = 0;
+        *all = *all || strcmp(name, "all") == 0;
+        setup->lyapunov = setup->lyapunov || *all || strcmp(name, "lyapunov") == 0;
+        if (strcmp(name, "lyapunov") != 0)
+            NORMA_TRY(norma_observable_parse(name, &set));
+        setup->wanted |= set;
+    }
+    return NORMA_OK;
+}
+
+/* Takes from the request what the cell's chain does not define. */
+static norma_status drop_undefined(norma_chain_cell *cell)
+{
+    enum { N = sizeof doubtful / sizeof doubtful[0] };
+    for (int k = 0; k <= N; k++) {
+        norma_observable_request one = cell->request;
+        one.lyapunov = k == N;
+        norma_chain_needs needs;
+        one.wanted = k < N ? NORMA_OBSERVABLE_BIT(doubtful[k]) : 0;
+        norma_status status = norma_chain_check(&cell->spec, &cell->input, &one, 1, &needs);
+        if (status == NORMA_CONFIG) {
+            norma_status_clear();
+            cell->request.lyapunov = cell->request.lyapunov && k < N;
+            cell->request.wanted &= ~one.wanted;
+        } else if (status != NORMA_OK) {
+            return status;
+        }
+    }
+    return NORMA_OK;
+}
+
+static norma_status make_request(const norma_chain_setup *setup, bool all, norma_chain_cell *cell)
+{
+    const norma_config *config = setup->config;
+    const norma_chain_spec *spec = &cell->spec;
+    norma_observable_request *request = &cell->request;
+    int64_t smaller = spec->width < spec->batch ? spec->width : spec->batch;
+    int64_t top = norma_config_get_integer(config, 0, "top");
+    request->wanted = setup->wanted;
+    request->lyapunov = setup->lyapunov;
+    request->n_tau = (int)norma_config_get_count(config, "tau");
+    for (int i = 0; i < request->n_tau; i++)
+        request->tau[i] = norma_config_get_real(config, i, "tau");
+    request->n_singular = (int)(top < smaller ? top : smaller);
+    request->rank_single = norma_config_has(config, "rank-precision")
+                               ? norma_config_get_choice(config, 0, "rank-precision") == 1
+                               : spec->single;
+    if (norma_config_has(config, "rank-tolerance"))
+        request->rank_tolerance = norma_config_get_real(config, 0, "rank-tolerance");
+    if (all)
+        NORMA_TRY(drop_undefined(cell));
+    cell->n_exponents = request->lyapunov ? request->n_singular : 0;
+    return NORMA_OK;
+}
+
+/* Enough layers to see rounding accumulate, few enough to cost little of the run. */
+static int64_t n_compared(const norma_chain_cell *cell)
+{
+    const int64_t least = 8;
+    const int64_t most = 32;
+    int64_t n = cell->depth / 100;
+    n = n < least ? least : n > most ? most : n;
+    return n < cell->depth ? n : cell->depth;
+}
+
+static norma_status make_cell(const norma_chain_setup *setup, int64_t i, bool all)
+{
+    const norma_config *config = setup->config;
+    norma_chain_cell *cell = &setup->cells[i];
+    norma_chain_preset preset = NORMA_CHAIN_RANK20;
+    int64_t width = 0;
+    int64_t batch = 0;
+    cell->number = i;
+    cell->depth = norma_config_get_integer(config, i, "depth");
+    cell->seed = norma_config_get_seed(config, i, "seed");
+    if (norma_config_get_choice(config, 0, "cell-streams") == NORMA_CELL_STREAMS_INDEPENDENT)
+        cell->stream_cell = i;
+    NORMA_TRY(norma_chain_preset_parse(norma_config_get_text(config, i, "preset"), &preset));
+    NORMA_TRY(norma_chain_input_settle_sizes(setup, i, &width, &batch));
+    norma_chain_spec_init(preset, width, batch, &cell->spec);
+    NORMA_TRY(make_spec(setup, i, &cell->spec));
+    if (cell->depth > 0 && setup->burn_in >= cell->depth)
+        return NORMA_FAIL(norma_config_blame(config, "burn-in"),
+                          "%s: %lld leaves nothing of --depth %lld to average",
+                          norma_config_where(config, "burn-in"), (long long)setup->burn_in,
+                          (long long)cell->depth);
+    if (setup->weights && cell->depth > setup->weights_extents[0])
+        return NORMA_FAIL(norma_config_blame(config, "depth"),
+                          "%s: %lld layers, but /W has weights of %lld",
+                          norma_config_where(config, "depth"), (long long)cell->depth,
+                          (long long)setup->weights_extents[0]);
+    NORMA_TRY(norma_chain_input_make(setup, cell));
+    NORMA_TRY(make_request(setup, all, cell));
+    NORMA_TRY(norma_chain_check(&cell->spec, &cell->input, &cell->request, setup->n_replicas,
+                                &cell->needs));
+    cell->lanes = cell->needs.lanes;
+    if (cell->spec.single) {
+        cell->n_compared = n_compared(cell);
+        NORMA_TRY(norma_chain_comparison_bytes(&cell->spec, &cell->input, &cell->request,
+                                               &cell->twin_bytes));
+    }
+    if (norma_config_get_integer(config, 0, "group-size") > 1 && cell->needs.not_shared)
+        return NORMA_FAIL(norma_config_blame(config, "group-size"),
+                          "%s: several ranks cannot share this chain: %s",
+                          norma_config_where(config, "group-size"), cell->needs.not_shared);
+    double d = (double)cell->spec.width;
+    double n = (double)cell->spec.batch;
+    double columns = cell->spec.law == NORMA_CHAIN_LAW_EXACT ? n : d;
+    cell->layer_cost =
+        (double)cell->lanes * (2 * d * n * columns + 20 * d * columns + 4 * d * n * n);
+    return NORMA_OK;
+}
+
+/* "K" or "NAME:K". */
+static norma_status parse_strides(norma_chain_setup *setup)
+{
+    const norma_config *config = setup->config;
+    for (int k = 0; k < NORMA_N_OBSERVABLES; k++)
+        setup->stride[k] = 1;
+    for (int pass = 0; pass < 2; pass++)
+        for (int64_t i = 0; i < norma_config_get_count(config, "stride"); i++) {
+            const char *text = norma_config_get_text(config, i, "stride");
+            const char *colon = strchr(text, ':');
+            norma_observable_set set = NORMA_OBSERVABLES_ALL;
+            char name[64];
+            char *end = NULL;
+            long long stride = strtoll(colon ? colon + 1 : text, &end, 10);
+            if (*end || end == text || stride < 1)
+                return NORMA_FAIL(norma_config_blame(config, "stride"),
+                                  "%s: '%.40s' is neither a number of layers nor NAME:NUMBER",
+                                  norma_config_where(config, "stride"), text);
+            if ((colon != NULL) != (pass == 1))
+                continue;
+            snprintf(name, sizeof name, "%.*s", colon ? (int)(colon - text) : 0, text);
+            if (colon)
+                NORMA_TRY(norma_observable_parse(name, &set));
+            for (int k = 0; k < NORMA_N_OBSERVABLES; k++)
+                if (set & NORMA_OBSERVABLE_BIT(k))
+                    setup->stride[k] = stride;
+        }
+    return NORMA_OK;
+}
+
+static norma_status make_schedules(norma_chain_setup *setup)
+{
+    int64_t *depths = NULL;
+    norma_status status = NORMA_ALLOC(depths, setup->n_cells);
+    for (int64_t i = 0; i < setup->n_cells && status == NORMA_OK; i++)
+        depths[i] = setup->cells[i].depth;
+    for (int k = 0; k < NORMA_N_OBSERVABLES && status == NORMA_OK; k++)
+        if (setup->wanted & NORMA_OBSERVABLE_BIT(k))
+            status = norma_chain_schedule_make(norma_config_get_text(setup->config, 0, "record"),
+                                               setup->stride[k], depths, setup->n_cells,
+                                               &setup->schedule[k]);
+    norma_mem_free(depths);
+    return status;
+}
+
+typedef struct ranked {
+    double cost;
+    int64_t cell;
+} ranked;
+
+static int longest_first(const void *a, const void *b)
+{
+    const ranked *x = a;
+    const ranked *y = b;
+    if (x->cost != y->cost)
+        return x->cost < y->cost ? 1 : -1;
+    return (x->cell > y->cell) - (x->cell < y->cell);
+}
+
+static norma_status make_tasks(norma_chain_setup *setup)
+{
+    ranked *list = NULL;
+    for (int64_t i = 0; i < setup->n_cells; i++) {
+        norma_chain_cell *cell = &setup->cells[i];
+        cell->first_task = setup->n_tasks;
+        cell->n_blocks = norma_index_ceil_divide(setup->n_replicas, cell->lanes);
+        setup->n_tasks += cell->n_blocks;
+    }
+    NORMA_TRY(NORMA_ALLOC(setup->order, setup->n_tasks));
+    NORMA_TRY(NORMA_ALLOC(list, setup->n_cells));
+    for (int64_t i = 0; i < setup->n_cells; i++)
+        list[i] = (ranked){setup->cells[i].layer_cost * (double)setup->cells[i].depth, i};
+    qsort(list, (size_t)setup->n_cells, sizeof *list, longest_first);
+    int64_t ticket = 0;
+    for (int64_t i = 0; i < setup->n_cells; i++)
+        for (int64_t b = 0; b < setup->cells[list[i].cell].n_blocks; b++)
+            setup->order[ticket++] = setup->cells[list[i].cell].first_task + b;
+    norma_mem_free(list);
+    return NORMA_OK;
+}
+
+/* What all cells together need of the file. */
+static void unite(norma_chain_setup *setup)
+{
+    setup->wanted = 0;
+    setup->lyapunov = false;
+    for (int64_t i = 0; i < setup->n_cells; i++) {
+        const norma_chain_cell *cell = &setup->cells[i];
+        setup->wanted |= cell->request.wanted;
+        setup->lyapunov = setup->lyapunov || cell->request.lyapunov;
+        setup->averages = setup->averages || cell->depth > 0;
+        setup->single |= cell->spec.single ? cell->request.wanted : 0;
+        setup->n_tau = cell->request.n_tau;
+        if (cell->request.n_singular > setup->n_singular)
+            setup->n_singular = cell->request.n_singular;
+        if (cell->n_exponents > setup->n_exponents)
+            setup->n_exponents = cell->n_exponents;
+    }
+}
+
+static norma_status make_all(norma_chain_setup *setup)
+{
+    bool all = false;
+    norma_status status = NORMA_OK;
+    NORMA_TRY(NORMA_CALLOC(setup->cells, setup->n_cells));
+    NORMA_TRY(parse_observables(setup, &all));
+    for (int64_t i = 0; i < setup->n_cells; i++) {
+        status = make_cell(setup, i, all);
+        if (status != NORMA_OK && setup->n_cells > 1)
+            return norma_status_context(status, "cell %lld: ", (long long)i);
+        NORMA_TRY(status);
+    }
+    unite(setup);
+    NORMA_TRY(parse_strides(setup));
+    NORMA_TRY(make_schedules(setup));
+    return make_tasks(setup);
+}
+
+norma_status norma_chain_setup_read(const norma_runtime *runtime, const norma_config *config,
+                                    norma_chain_setup *setup)
+{
+    memset(setup, 0, sizeof *setup);
+    setup->config = config;
+    setup->n_cells = norma_config_get_sweep(config)->n_cells;
+    setup->n_replicas = norma_config_get_integer(config, 0, "replicas");
+    setup->burn_in =
+        norma_config_has(config, "burn-in") ? norma_config_get_integer(config, 0, "burn-in") : -1;
+    NORMA_TRY(norma_chain_input_read(runtime, setup));
+    return norma_agree(runtime->world, make_all(setup));
+}
+
+void norma_chain_setup_clear(norma_chain_setup *setup)
+{
+    for (int k = 0; k < NORMA_N_OBSERVABLES; k++)
+        norma_chain_schedule_clear(&setup->schedule[k]);
+    NORMA_FREE(setup->weights);
+    NORMA_FREE(setup->h0);
+    NORMA_FREE(setup->cells);
+    NORMA_FREE(setup->order);
+}
+
+void norma_chain_setup_fingerprint(const norma_chain_setup *setup, norma_text *text)
+{
+    const int64_t *w = setup->weights_extents;
+    const int64_t *h = setup->h0_extents;
+    if (setup->weights)
+        norma_text_append(text, "  content-of-weights: %016llx\n",
+                          (unsigned long long)norma_checkpoint_hash_local(
+                              setup->weights, w[0] * w[1] * w[2] * (int64_t)sizeof(double)));
+    if (setup->h0)
+        norma_text_append(text, "  content-of-input: %016llx\n",
+                          (unsigned long long)norma_checkpoint_hash_local(
+                              setup->h0, h[0] * h[1] * (int64_t)sizeof(double)));
+}
+
+const norma_chain_cell *norma_chain_setup_cell(const norma_chain_setup *setup, int64_t task)
+{
+    int64_t low = 0;
+    int64_t high = setup->n_cells - 1;
+    while (low < high) {
+        int64_t middle = (low + high + 1) / 2;
+        if (setup->cells[middle].first_task <= task)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return &setup->cells[low];
+}
+
+int64_t norma_chain_setup_layer_work(const norma_chain_cell *cell)
+{
+    return (int64_t)fmin(cell->layer_cost, 1e15);
+}
+
+int64_t norma_chain_setup_work(const norma_chain_setup *setup)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < setup->n_cells; i++)
+        sum += (double)norma_chain_setup_layer_work(&setup->cells[i]) *
+               (double)setup->cells[i].depth * (double)setup->cells[i].n_blocks;
+    return (int64_t)fmin(sum, 9e18);
+}

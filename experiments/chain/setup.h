@@ -1,0 +1,72 @@
+#ifndef NORMA_EXPERIMENTS_CHAIN_SETUP_H
+#define NORMA_EXPERIMENTS_CHAIN_SETUP_H
+/*
+ * From the configuration of a chain run to its objects: what is read once, what a cell of the sweep
+ * fixes, what is measured when, and the list of tasks. A task is a block of replicas of one cell
+ * that are computed together (src/chain/chain.h).
+ */
+#include "experiments/chain/schedule.h"
+#include "mpi/runtime/runtime.h"
+#include "src/chain/chain.h"
+#include "src/config/config.h"
+
+#include <stdbool.h>
+
+/* One cell of the sweep. */
+typedef struct norma_chain_cell {
+    int64_t number, depth;
+    uint64_t seed;
+    int64_t stream_cell; /* the cell field of its random numbers */
+    norma_chain_spec spec;
+    norma_chain_input input;
+    norma_observable_request request;
+    norma_chain_needs needs;
+    double twin_bytes; /* single precision: of the chain in double that it is compared with */
+    int64_t lanes;     /* replicas of a block */
+    int64_t n_blocks;  /* tasks of this cell */
+    int64_t first_task;
+    int64_t n_exponents; /* Lyapunov exponents that are reported, 0 without */
+    int64_t n_compared;  /* single precision: layers of replica 0 that are run in double as well */
+    double layer_cost;   /* operations of a block's layer, roughly */
+} norma_chain_cell;
+
+typedef struct norma_chain_setup {
+    const norma_config *config; /* borrowed */
+    double *weights, *h0;       /* given ones, owned; NULL */
+    int64_t weights_extents[3], h0_extents[2];
+    bool from_images; /* h0 comes from a data set */
+    int64_t n_cells, n_replicas, n_tasks;
+    norma_chain_cell *cells;     /* [n_cells], owned */
+    int64_t *order;              /* [n_tasks]: the task of a ticket, longest first; owned */
+    norma_observable_set wanted; /* of any cell */
+    bool lyapunov, averages;     /* averages: some chain has layers */
+    norma_observable_set single; /* wanted of any cell in single precision */
+    int64_t n_singular, n_tau;   /* most of any cell */
+    int64_t n_exponents;
+    int64_t stride[NORMA_N_OBSERVABLES];
+    norma_chain_schedule schedule[NORMA_N_OBSERVABLES];
+    int64_t burn_in; /* layers; -1: estimated */
+} norma_chain_setup;
+
+/* Refuses options that contradict each other. Local. */
+NORMA_MUST_USE norma_status norma_chain_check_options(const norma_config *config);
+
+/* Reads the files and makes all of the above; every cell's chain was checked, so that what it
+ * refuses is refused now. Collective; *setup is to be cleared whatever is returned. */
+NORMA_MUST_USE norma_status norma_chain_setup_read(const norma_runtime *runtime,
+                                                   const norma_config *config,
+                                                   norma_chain_setup *setup);
+
+void norma_chain_setup_clear(norma_chain_setup *setup);
+
+/* Adds lines "  key: value" to a configuration that tell the content of given files. Local. */
+void norma_chain_setup_fingerprint(const norma_chain_setup *setup, norma_text *text);
+
+/* The cell of a task. */
+const norma_chain_cell *norma_chain_setup_cell(const norma_chain_setup *setup, int64_t task);
+
+/* Work of a task's layer, and of the whole run, as counted for progress: operations. */
+int64_t norma_chain_setup_layer_work(const norma_chain_cell *cell);
+int64_t norma_chain_setup_work(const norma_chain_setup *setup);
+
+#endif

@@ -1,0 +1,274 @@
+#include "experiments/chain/summary.h"
+
+#include "experiments/job/sweep_dimensions.h"
+#include "mpi/runtime/agree.h"
+#include "mpi/runtime/log.h"
+#include "mpi/runtime/replicas.h"
+#include "src/base/mem.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+enum { NAME_LENGTH = 96 };
+
+/* Numbers of an average: mean, error, tau, ess, then count, mean, squares of both halves. */
+enum { MEAN, ERROR, TAU, ESS, HALVES, N_NUMBERS = HALVES + 6 };
+
+/* Averages of a cell: the observables' values, the regularity constant, Lyapunov exponents; then
+ * what single precision costs the values: the largest difference in place of MEAN, the relative one
+ * in place of ERROR. */
+static int64_t n_rows(const norma_chain_layout *layout)
+{
+    return layout->n_values + 1 + layout->n_exponents + layout->n_differences / 2;
+}
+
+static void put_average(const norma_chain_average *average, double *numbers)
+{
+    numbers[MEAN] = average->result.mean;
+    numbers[ERROR] = average->result.standard_error;
+    numbers[TAU] = average->result.tau;
+    numbers[ESS] = average->result.ess;
+    for (int half = 0; half < 2; half++) {
+        numbers[HALVES + 3 * half] = (double)average->halves[half].count;
+        numbers[HALVES + 3 * half + 1] = average->halves[half].mean;
+        numbers[HALVES + 3 * half + 2] = average->halves[half].squares;
+    }
+}
+
+norma_status norma_chain_summary_keep(norma_chain_output *output, const norma_chain_layout *layout,
+                                      int64_t task, const norma_chain_outcome *outcome)
+{
+    int64_t n = n_rows(layout) * layout->lanes * N_NUMBERS;
+    if (output->n_summaries + n > output->capacity) {
+        int64_t larger = 2 * (output->n_summaries + n);
+        double *grown = norma_mem_resize(output->summaries, output->n_summaries, larger,
+                                         sizeof *grown, __FILE__, __LINE__);
+        if (!grown)
+            return NORMA_MEMORY;
+        output->summaries = grown;
+        output->capacity = larger;
+    }
+    double *at = output->summaries + output->n_summaries;
+    for (int64_t i = 0; i < n; i++)
+        at[i] = 0;
+    for (int64_t i = 0; i < layout->n_values * layout->lanes; i++)
+        put_average(&outcome->averages[i], at + i * N_NUMBERS);
+    at += layout->n_values * layout->lanes * N_NUMBERS;
+    for (int64_t lane = 0; lane < layout->lanes; lane++) {
+        at[lane * N_NUMBERS + MEAN] = outcome->regularity[lane];
+        at[lane * N_NUMBERS + ERROR] = outcome->regularity[layout->lanes + lane];
+    }
+    at += layout->lanes * N_NUMBERS;
+    for (int64_t i = 0; i < layout->n_exponents * layout->lanes; i++) {
+        at[i * N_NUMBERS + MEAN] = outcome->exponents[i];
+        at[i * N_NUMBERS + ERROR] = NAN; /* replicas tell */
+    }
+    at += layout->n_exponents * layout->lanes * N_NUMBERS;
+    for (int64_t i = 0; i < layout->n_differences / 2; i++) {
+        at[i * N_NUMBERS + MEAN] = outcome->differences[i];
+        at[i * N_NUMBERS + ERROR] = outcome->differences[layout->n_values + i];
+    }
+    output->summary_at[task] = output->n_summaries;
+    output->n_summaries += n;
+    return NORMA_OK;
+}
+
+/* all[rows][replicas][N_NUMBERS] of a cell on all ranks. */
+static void gather(const norma_chain_output *output, const norma_chain_cell *cell,
+                   const norma_chain_layout *layout, double *all)
+{
+    int64_t replicas = output->setup->n_replicas;
+    int64_t rows = n_rows(layout);
+    for (int64_t i = 0; i < rows * replicas * N_NUMBERS; i++)
+        all[i] = 0;
+    for (int64_t b = 0; b < cell->n_blocks; b++) {
+        int64_t at = output->summary_at[cell->first_task + b];
+        for (int64_t row = 0; at >= 0 && row < rows; row++)
+            for (int64_t lane = 0; lane < layout->lanes; lane++) {
+                int64_t replica = b * layout->lanes + lane;
+                for (int i = 0; i < N_NUMBERS && replica < replicas; i++)
+                    all[(row * replicas + replica) * N_NUMBERS + i] =
+                        output->summaries[at + (row * layout->lanes + lane) * N_NUMBERS + i];
+            }
+    }
+    norma_replicas_collect(output->runtime->world, rows * replicas * N_NUMBERS, all);
+}
+
+typedef struct pooled {
+    double mean, error, tau, ess, rhat;
+    bool counted; /* some layers are behind the burn-in */
+} pooled;
+
+/* Replicas whose R-hat is above this disagree by more than their errors. */
+#define MIXED_RHAT 1.05
+
+/* The error is the larger of what the chains say of themselves and what their spread says. */
+static pooled pool(const double *numbers, int64_t replicas, norma_moments *halves)
+{
+    norma_moments means;
+    pooled p = {0};
+    double square = 0;
+    norma_moments_init(&means);
+    for (int64_t r = 0; r < replicas; r++) {
+        const double *x = numbers + r * N_NUMBERS;
+        norma_moments_add(&means, x[MEAN]);
+        square += x[ERROR] * x[ERROR];
+        p.tau += x[TAU] / (double)replicas;
+        p.ess += x[ESS];
+        p.counted = p.counted || x[HALVES] + x[HALVES + 3] > 0;
+        for (int h = 0; h < 2; h++)
+            halves[2 * r + h] = (norma_moments){.count = (int64_t)x[HALVES + 3 * h],
+                                                .mean = x[HALVES + 3 * h + 1],
+                                                .squares = x[HALVES + 3 * h + 2]};
+    }
+    p.mean = means.mean;
+    p.error = fmax(sqrt(square) / (double)replicas,
+                   sqrt(norma_moments_variance(&means) / (double)replicas));
+    p.rhat = norma_ergodic_rhat_of_halves(halves, replicas);
+    return p;
+}
+
+static norma_status write_one(norma_chain_output *output, const norma_chain_cell *cell,
+                              const char *base, const char *suffix, int64_t inner, double value)
+{
+    char name[NAME_LENGTH];
+    int64_t start[NORMA_MAX_DIMENSIONS];
+    snprintf(name, sizeof name, "%s_%s", base, suffix);
+    norma_sweep_dimensions_index(output->setup->config, cell->number, &inner, 1, start);
+    return norma_result_write_replicated(output->file, name, NORMA_FLOAT64, start, NULL, &value);
+}
+
+static void print_row(const norma_chain_cell *cell, const char *name, const char *of,
+                      const pooled *p)
+{
+    bool undefined = p->counted && isnan(p->mean);
+    norma_log_result("%5lld %24s %10s %14.7g %10.2e %9.3g %9.3g %8.5f%s%s%s",
+                     (long long)cell->number, name, of, p->mean, p->error, p->tau, p->ess, p->rhat,
+                     undefined ? "  undefined" : "",
+                     undefined || p->ess >= NORMA_ERGODIC_MIN_TIMES ? "" : "  too-short",
+                     p->rhat > MIXED_RHAT ? "  not-mixed" : "");
+}
+
+/* Which of an observable's values. */
+static void describe_value(const norma_chain_cell *cell, int o, int64_t v, char of[NAME_LENGTH])
+{
+    snprintf(of, NAME_LENGTH, "-");
+    if (o == NORMA_OBSERVABLE_SOFT_RANK)
+        snprintf(of, NAME_LENGTH, "tau=%g", cell->request.tau[v]);
+    if (o == NORMA_OBSERVABLE_SINGULAR_VALUE)
+        snprintf(of, NAME_LENGTH, "k=%lld", (long long)v + 1);
+}
+
+/* The observables' rows of a cell, from all[rows][replicas][N_NUMBERS]. */
+static norma_status report_observables(norma_chain_output *output, const norma_chain_cell *cell,
+                                       const norma_chain_layout *layout, const double *all,
+                                       norma_moments *halves)
+{
+    int64_t replicas = output->setup->n_replicas;
+    for (int o = 0; o < NORMA_N_OBSERVABLES; o++)
+        for (int64_t v = 0; v < layout->n_of[o]; v++) {
+            const char *base = norma_observable_name((norma_observable)o);
+            int64_t row = layout->offset[o] + v;
+            pooled p = pool(all + row * replicas * N_NUMBERS, replicas, halves);
+            char of[NAME_LENGTH];
+            describe_value(cell, o, v, of);
+            NORMA_TRY(write_one(output, cell, base, "rhat", v, p.rhat));
+            NORMA_TRY(write_one(output, cell, base, "pooled_mean", v, p.mean));
+            NORMA_TRY(write_one(output, cell, base, "pooled_stderr", v, p.error));
+            print_row(cell, base, of, &p);
+        }
+    return NORMA_OK;
+}
+
+/* A value that is no average of an observable: into the file and on the terminal. */
+static norma_status report_other(norma_chain_output *output, const norma_chain_cell *cell,
+                                 const char *base, const char *of, int64_t inner, const pooled *p)
+{
+    NORMA_TRY(write_one(output, cell, base, "pooled_mean", inner, p->mean));
+    NORMA_TRY(write_one(output, cell, base, "pooled_stderr", inner, p->error));
+    norma_log_result("%5lld %24s %10s %14.7g %10.2e", (long long)cell->number, base, of, p->mean,
+                     p->error);
+    return NORMA_OK;
+}
+
+static norma_status report_others(norma_chain_output *output, const norma_chain_cell *cell,
+                                  const norma_chain_layout *layout, const double *all,
+                                  norma_moments *halves)
+{
+    int64_t replicas = output->setup->n_replicas;
+    const double *at = all + layout->n_values * replicas * N_NUMBERS;
+    pooled p = pool(at, replicas, halves);
+    if (layout->n_of[NORMA_OBSERVABLE_TR_M3] > 0 && layout->n_of[NORMA_OBSERVABLE_TR_DIAG2] > 0)
+        NORMA_TRY(report_other(output, cell, "regularity_alpha", "-", 0, &p));
+    for (int64_t k = 0; k < layout->n_exponents; k++) {
+        char of[NAME_LENGTH];
+        snprintf(of, sizeof of, "k=%lld", (long long)k + 1);
+        p = pool(at + (1 + k) * replicas * N_NUMBERS, replicas, halves);
+        NORMA_TRY(report_other(output, cell, "lyapunov", of, k, &p));
+    }
+    return NORMA_OK;
+}
+
+/* What single precision costs each observable, from replica 0's numbers. */
+static void print_differences(const norma_chain_output *output, const norma_chain_cell *cell,
+                              const norma_chain_layout *layout, const double *all)
+{
+    const int64_t replicas = output->setup->n_replicas;
+    const double *at = all + (layout->n_values + 1 + layout->n_exponents) * replicas * N_NUMBERS;
+    norma_log_result("# single precision, the same %lld layers of replica 0 in double:",
+                     (long long)cell->n_compared);
+    norma_log_result("# cell               observable         of    difference   relative");
+    for (int o = 0; o < NORMA_N_OBSERVABLES; o++)
+        for (int64_t v = 0; v < layout->n_of[o]; v++) {
+            const double *numbers = at + (layout->offset[o] + v) * replicas * N_NUMBERS;
+            char of[NAME_LENGTH];
+            describe_value(cell, o, v, of);
+            norma_log_result("%5lld %24s %10s %13.3e %10.2e", (long long)cell->number,
+                             norma_observable_name((norma_observable)o), of, numbers[MEAN],
+                             numbers[ERROR]);
+        }
+}
+
+static norma_status pool_cell(norma_chain_output *output, const norma_chain_cell *cell)
+{
+    norma_chain_layout layout;
+    double *all = NULL;
+    norma_moments *halves = NULL;
+    int64_t replicas = output->setup->n_replicas;
+    norma_chain_layout_init(output->setup, cell, &layout);
+    norma_status status = NORMA_ALLOC(all, n_rows(&layout) * replicas * N_NUMBERS);
+    if (status == NORMA_OK)
+        status = NORMA_ALLOC(halves, 2 * replicas);
+    status = norma_agree(output->runtime->world, status);
+    if (status == NORMA_OK) {
+        gather(output, cell, &layout, all);
+        status = report_observables(output, cell, &layout, all, halves);
+    }
+    if (status == NORMA_OK)
+        status = report_others(output, cell, &layout, all, halves);
+    if (status == NORMA_OK && layout.n_differences > 0)
+        print_differences(output, cell, &layout, all);
+    norma_mem_free(halves);
+    norma_mem_free(all);
+    return status;
+}
+
+norma_status norma_chain_output_pool(norma_chain_output *output)
+{
+    const norma_chain_setup *setup = output->setup;
+    if (!setup->averages)
+        return NORMA_OK;
+    norma_log_result("# cell               observable         of           mean     stderr   "
+                     "tau_int       ess     rhat");
+    for (int64_t i = 0; i < setup->n_cells; i++) {
+        norma_text where;
+        norma_text_init(&where);
+        norma_config_describe_cell(setup->config, i, &where);
+        if (where.data && where.length > 0)
+            norma_log_result("# cell %lld: %s", (long long)i, where.data);
+        norma_text_clear(&where);
+        NORMA_TRY(pool_cell(output, &setup->cells[i]));
+    }
+    return NORMA_OK;
+}

@@ -1,0 +1,149 @@
+#include "experiments/job/sweep_dimensions.h"
+
+#include "mpi/runtime/agree.h"
+#include "src/base/mem.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_NAMES = 127, NAME_LENGTH = 64, TEXT_LENGTH = 160 };
+
+static const norma_option *find_option(const norma_config *config, const char *name)
+{
+    const norma_option *const *tables = norma_config_get_command(config)->tables;
+    for (; *tables; tables++)
+        for (const norma_option *option = *tables; option->name; option++)
+            if (strcmp(option->name, name) == 0)
+                return option;
+    return NULL;
+}
+
+/* The dimension's name of axis i; valid until the next run of this program's only sweep. */
+static const char *dimension_name(const norma_sweep *sweep, int64_t axis)
+{
+    static char names[NORMA_MAX_DIMENSIONS][NAME_LENGTH];
+    snprintf(names[axis], NAME_LENGTH, "%s", sweep->axes[axis].name);
+    for (char *c = names[axis]; *c; c++)
+        if (*c == '-')
+            *c = '_';
+    return names[axis];
+}
+
+static norma_status add_numbers(MPI_Comm world, const norma_config *config, norma_result *file,
+                                const norma_sweep_axis *axis, const norma_option *option,
+                                norma_dimension dimension)
+{
+    double *reals = NULL;
+    int64_t *integers = NULL;
+    norma_status status = NORMA_OK;
+    bool real = option->type == NORMA_OPTION_REAL || option->type == NORMA_OPTION_DURATION;
+    status = NORMA_ALLOC(reals, axis->n);
+    if (status == NORMA_OK)
+        status = NORMA_ALLOC(integers, axis->n);
+    NORMA_GOTO(status, norma_agree(world, status));
+    for (int64_t i = 0; i < axis->n; i++) {
+        int64_t cell = i * axis->stride;
+        if (option->type == NORMA_OPTION_REAL)
+            reals[i] = norma_config_get_real(config, cell, axis->name);
+        else if (option->type == NORMA_OPTION_DURATION)
+            reals[i] = norma_config_get_seconds(config, cell, axis->name);
+        else
+            integers[i] = norma_config_get_integer(config, cell, axis->name);
+    }
+    dimension.type = real ? NORMA_FLOAT64 : NORMA_INT64;
+    dimension.values = real ? (const void *)reals : (const void *)integers;
+    status = norma_schema_add_dimension(file, "/", &dimension);
+done:
+    NORMA_FREE(integers);
+    NORMA_FREE(reals);
+    return status;
+}
+
+/* Names, texts, shapes and seeds: a list of names. */
+static norma_status add_names(const norma_config *config, norma_result *file,
+                              const norma_sweep_axis *axis, const norma_option *option,
+                              norma_dimension dimension)
+{
+    char texts[MOST_NAMES][TEXT_LENGTH];
+    const char *names[MOST_NAMES];
+    int8_t numbers[MOST_NAMES];
+    if (axis->n > MOST_NAMES)
+        return NORMA_FAIL(NORMA_LIMIT, "--%s: a sweep takes at most %d names or seeds, not %lld",
+                          axis->name, MOST_NAMES, (long long)axis->n);
+    for (int64_t i = 0; i < axis->n; i++) {
+        int64_t cell = i * axis->stride;
+        if (option->type == NORMA_OPTION_SEED) {
+            snprintf(texts[i], TEXT_LENGTH, "%llu",
+                     (unsigned long long)norma_config_get_seed(config, cell, axis->name));
+        } else if (option->type == NORMA_OPTION_SHAPE) {
+            norma_config_shape shape = norma_config_get_shape(config, cell, axis->name);
+            snprintf(texts[i], TEXT_LENGTH, "%lldx%lld", (long long)shape.height,
+                     (long long)shape.width);
+        } else {
+            snprintf(texts[i], TEXT_LENGTH, "%s", norma_config_get_text(config, cell, axis->name));
+        }
+        for (char *c = texts[i]; *c; c++) /* "leaky-relu:0.1": a name has no colon */
+            *c = (char)(isalnum((unsigned char)*c) || strchr("_-.+@", *c) ? *c : '_');
+        names[i] = texts[i];
+        numbers[i] = (int8_t)i;
+    }
+    dimension.type = NORMA_NAME;
+    dimension.values = numbers;
+    dimension.names = (norma_names){(int)axis->n, names};
+    return norma_schema_add_dimension(file, "/", &dimension);
+}
+
+norma_status norma_sweep_dimensions_add(MPI_Comm world, const norma_config *config,
+                                        norma_result *file)
+{
+    const norma_sweep *sweep = norma_config_get_sweep(config);
+    if (sweep->n_axes > NORMA_MAX_DIMENSIONS - 4)
+        return NORMA_FAIL(NORMA_LIMIT, "at most %d options can be swept at once, not %lld",
+                          NORMA_MAX_DIMENSIONS - 4, (long long)sweep->n_axes);
+    for (int64_t i = 0; i < sweep->n_axes; i++) {
+        const norma_sweep_axis *axis = &sweep->axes[i];
+        const norma_option *option = find_option(config, axis->name);
+        norma_dimension dimension = {.name = dimension_name(sweep, i),
+                                     .length = axis->n,
+                                     .units = "1", /* counted things are dimensionless to CF */
+                                     .long_name = axis->name};
+        bool number = option->type == NORMA_OPTION_INTEGER || option->type == NORMA_OPTION_REAL ||
+                      option->type == NORMA_OPTION_DURATION;
+        if (option->type == NORMA_OPTION_DURATION)
+            dimension.units = "s";
+        NORMA_TRY(number ? add_numbers(world, config, file, axis, option, dimension)
+                         : add_names(config, file, axis, option, dimension));
+    }
+    return NORMA_OK;
+}
+
+bool norma_sweep_dimensions_has(const norma_config *config, const char *option)
+{
+    const norma_sweep *sweep = norma_config_get_sweep(config);
+    for (int64_t i = 0; i < sweep->n_axes; i++)
+        if (strcmp(sweep->axes[i].name, option) == 0)
+            return true;
+    return false;
+}
+
+void norma_sweep_dimensions_set(const norma_config *config, norma_variable *variable,
+                                const char *const *trailing)
+{
+    const norma_sweep *sweep = norma_config_get_sweep(config);
+    int n = 0;
+    memset(variable->dimensions, 0, sizeof variable->dimensions);
+    for (int64_t i = 0; i < sweep->n_axes; i++)
+        variable->dimensions[n++] = dimension_name(sweep, i);
+    for (; *trailing; trailing++)
+        variable->dimensions[n++] = *trailing;
+}
+
+void norma_sweep_dimensions_index(const norma_config *config, int64_t cell, const int64_t *trailing,
+                                  int n_trailing, int64_t *start)
+{
+    const norma_sweep *sweep = norma_config_get_sweep(config);
+    norma_sweep_get_indices(sweep, cell, start);
+    for (int i = 0; i < n_trailing; i++)
+        start[sweep->n_axes + i] = trailing[i];
+}

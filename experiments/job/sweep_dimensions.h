@@ -1,0 +1,26 @@
+#ifndef NORMA_EXPERIMENTS_JOB_SWEEP_DIMENSIONS_H
+#define NORMA_EXPERIMENTS_JOB_SWEEP_DIMENSIONS_H
+/* Every swept option is a leading dimension of the result's scalars, with the option's values as
+ * its coordinate and its name with '_' for '-'. */
+#include "io/result/result.h"
+#include "src/config/config.h"
+
+/* Adds the sweep's dimensions to the root group. Collective over world, the file's
+ * communicator. NORMA_LIMIT for a swept name or text with
+ * more than 127 values. */
+NORMA_MUST_USE norma_status norma_sweep_dimensions_add(MPI_Comm world, const norma_config *config,
+                                                       norma_result *file);
+
+/* Whether an option is swept. */
+bool norma_sweep_dimensions_has(const norma_config *config, const char *option);
+
+/* Sets variable->dimensions: the sweep's, then trailing (NULL-terminated). Names are those of a
+ * static table or of the trailing list, valid as long as the configuration. */
+void norma_sweep_dimensions_set(const norma_config *config, norma_variable *variable,
+                                const char *const *trailing);
+
+/* start[] of a cell's element: the cell's indices, then `trailing`. */
+void norma_sweep_dimensions_index(const norma_config *config, int64_t cell, const int64_t *trailing,
+                                  int n_trailing, int64_t *start);
+
+#endif

@@ -1,8 +1,0 @@
-#ifndef NORMA_EXPERIMENTS_PLAN_OPTIONS_H
-#define NORMA_EXPERIMENTS_PLAN_OPTIONS_H
-/* What `norma plan CMD` can be told beside CMD's own options: --ranks, --node-memory. */
-#include "io/config_option.h"
-
-extern const norma_option norma_plan_options[];
-
-#endif

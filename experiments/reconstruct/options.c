@@ -1,0 +1,364 @@
+#include "experiments/reconstruct/options.h"
+
+#include "experiments/job/options.h"
+#include "experiments/job/plan_options.h"
+#include "experiments/reconstruct/statistics.h"
+#include "src/config/config_common.h"
+
+#include <stddef.h>
+
+static const char *const residuals[] = {"none", "inner", "outer", NULL};
+static const char *const skip_kernels[] = {"1x1", NORMA_RECONSTRUCT_WHOLE_KERNEL, NULL};
+static const char *const distributions[] = {
+    "normal",           "uniform",   "he-normal", "he-uniform",       "xavier", "orthogonal",
+    "sparse-he-normal", "er-normal", "er-sign",   "uniform-positive", NULL,
+};
+static const char *const source_distributions[] = {
+    "normal",     "uniform",          "he-normal",  "he-uniform", "xavier",
+    "orthogonal", "sparse-he-normal", "er-normal",  "er-sign",    "uniform-positive",
+    "id-cond",    "id-cond-min",      "ortho-cond", NULL,
+};
+static const char *const width_rules[] = {"max", "min", NULL};
+static const char *const activations[] = {"relu", "leaky-relu", "tanh",     "sigmoid", "gelu",
+                                          "silu", "softplus",   "identity", NULL};
+static const char *const bounds[] = {"data", "interval", "interval-deep", NULL};
+static const char *const stores[] = {"auto", "yes", "no", NULL};
+static const char *const solvers[] = {"auto",      "lu",           "mixed", "krylov",
+                                      "chebyshev", "qr",           "svd",   "lbfgs",
+                                      "lbfgs-svd", "lbfgs-solved", NULL};
+static const char *const precisions[] = {"double", NORMA_RECONSTRUCT_SINGLE, NULL};
+static const char *const saved[] = {NORMA_RECONSTRUCT_SAVE_GAMMA, NORMA_RECONSTRUCT_SAVE_WEIGHTS,
+                                    NORMA_RECONSTRUCT_SAVE_NONE, NULL};
+
+static const norma_option options[] = {
+    {.name = "target",
+     .type = NORMA_OPTION_PATH,
+     .group = "Target",
+     .placeholder = "FILE[:PATH]",
+     .unset_text = "a random layer from --target-dist",
+     .help = "The network to reconstruct, an HDF5 file with groups /layers/000, /layers/001, ...; "
+             "FILE:PATH takes one weight dataset [c2, c0] or [c2, c0, kh, kw] as a single layer."},
+    {.name = "target-dist",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Target",
+     .default_text = "he-normal",
+     .choices = distributions,
+     .help = "Law of a random target layer (identity activation, inputs in [-1, 1]); needs --c-out "
+             "and --c-in."},
+    {.name = "c-out",
+     .type = NORMA_OPTION_INTEGER,
+     .many = NORMA_SWEEP,
+     .group = "Target",
+     .unit = "channels",
+     .unset_text = "as in the file",
+     .min = NORMA_AT_LEAST(1),
+     .max = NORMA_AT_MOST(1048576),
+     .help = "Output channels c2 of a random target."},
+    {.name = "c-in",
+     .type = NORMA_OPTION_INTEGER,
+     .many = NORMA_SWEEP,
+     .group = "Target",
+     .unit = "channels",
+     .unset_text = "as in the file",
+     .min = NORMA_AT_LEAST(1),
+     .max = NORMA_AT_MOST(1048576),
+     .help = "Input channels c0 of a random target."},
+    {.name = "kernel",
+     .type = NORMA_OPTION_SHAPE,
+     .many = NORMA_SWEEP,
+     .group = "Target",
+     .unset_text = "as in the file; 1x1 (fully connected) for a random target",
+     .unit = "taps",
+     .min = NORMA_AT_LEAST(1),
+     .max = NORMA_AT_MOST(64),
+     .help = "Kernel Kt of a random target."},
+    {.name = "source-dist",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Source",
+     .default_text = "he-normal",
+     .choices = source_distributions,
+     .exclusive = "source",
+     .help = "Law of the frozen source weights. id-cond, id-cond-min (for the min rule) and "
+             "ortho-cond are RF's well-conditioned features."},
+    {.name = "source",
+     .type = NORMA_OPTION_PATH,
+     .group = "Source",
+     .unset_text = "random weights from --source-dist",
+     .exclusive = "source",
+     .help = "Frozen source weights from an HDF5 file: /source/000/W1 [c1, c0, (kh, kw)] and "
+             "/source/000/W2 [c2, c1, (kh, kw)] for each target layer. Shapes and width are those "
+             "of the file."},
+    {.name = "keep-probability",
+     .type = NORMA_OPTION_REAL,
+     .many = NORMA_SWEEP,
+     .group = "Source",
+     .default_text = "0.5",
+     .min = NORMA_ABOVE(0),
+     .max = NORMA_AT_MOST(1),
+     .help = "Probability that an entry of sparse-he-normal, er-normal, er-sign is kept."},
+    {.name = "residual",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Source",
+     .default_text = "none",
+     .choices = residuals,
+     .help = "Frozen skip connection beside every source pair: inner joins behind the second "
+             "normalization (the pair computes the target less the skip), outer in front of it "
+             "(gamma2 multiplies both; relu, leaky-relu and identity only)."},
+    {.name = "skip",
+     .type = NORMA_OPTION_STRING,
+     .group = "Source",
+     .placeholder = "identity|NAME|FILE",
+     .unset_text = "identity; with --source the file's /source/000/Ws",
+     .help =
+         "Weights of the skip connections: the identity (as many output channels as input "
+         "channels), a law as of --source-dist, or an HDF5 file (a name with '.' or '/') with "
+         "/source/000/Ws [c2, c0, (kh, kw)] for each target layer, kernel 1x1 or the target's."},
+    {.name = "skip-kernel",
+     .type = NORMA_OPTION_CHOICE,
+     .group = "Source",
+     .default_text = "1x1",
+     .choices = skip_kernels,
+     .help = "Kernel of drawn skip connections: 1x1, on the middle of the target's, or target."},
+    {.name = "width-rule",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Width",
+     .default_text = "max",
+     .choices = width_rules,
+     .help = "max: gamma2 = 1 and c1 >= n = c2 c0 |K| features (CNN24 Thm 2.3). min: gamma2 is "
+             "solved for as well and c1 >= n - c2 + 1, n - c2 with an outer residual (CNN24 "
+             "Thm 2.2)."},
+    {.name = "features",
+     .type = NORMA_OPTION_INTEGER,
+     .many = NORMA_SWEEP,
+     .group = "Width",
+     .unit = "features",
+     .unset_text = "the rule's minimum",
+     .min = NORMA_AT_LEAST(1),
+     .max = NORMA_AT_MOST(2147483647),
+     .exclusive = "width",
+     .help = "Features c1 of every layer; below the minimum the system is solved in least "
+             "squares."},
+    {.name = "excess",
+     .type = NORMA_OPTION_INTEGER,
+     .many = NORMA_SWEEP,
+     .group = "Width",
+     .unit = "features",
+     .unset_text = "0",
+     .min = NORMA_AT_LEAST(-2147483647),
+     .max = NORMA_AT_MOST(2147483647),
+     .exclusive = "width",
+     .help = "Features above the rule's minimum (below it when negative)."},
+    {.name = "overparam",
+     .type = NORMA_OPTION_REAL,
+     .many = NORMA_SWEEP,
+     .group = "Width",
+     .unset_text = "0",
+     .min = NORMA_ABOVE(-1),
+     .max = NORMA_AT_MOST(1000),
+     .exclusive = "width",
+     .help = "Relative excess EPS: c1 = ceil((1 + EPS) times the rule's minimum)."},
+    {.name = "kernel-split",
+     .type = NORMA_OPTION_STRING,
+     .many = NORMA_SWEEP,
+     .group = "Width",
+     .placeholder = "second|first|HxW+HxW",
+     .default_text = "second",
+     .help = "Kernels K1 + K2 of the source pair: second is K1 = 1x1, K2 = Kt; first is K1 = Kt, "
+             "K2 = 1x1. With --source the file decides."},
+    {.name = "activation",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Source",
+     .choices = activations,
+     .unset_text = "the target layer's own",
+     .help = "Activation inside the source pairs, of all layers. relu, leaky-relu and identity are "
+             "exact; the others are nearly linear where they are used, to --epsilon."},
+    {.name = "epsilon",
+     .type = NORMA_OPTION_REAL,
+     .many = NORMA_SWEEP,
+     .group = "Source",
+     .placeholder = "E",
+     .unset_text = "of each layer, ten times the least that rounding leaves attainable",
+     .min = NORMA_ABOVE(0),
+     .max = NORMA_AT_MOST(1e300),
+     .help = "Largest error of a layer's outputs (before the target's activation) that the "
+             "nonlinearity of tanh, sigmoid, gelu, silu or softplus may cause; refused, with the "
+             "least attainable one, where rounding alone exceeds it."},
+    {.name = "bound",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Source",
+     .choices = bounds,
+     .unset_text = "data with --dataset, otherwise interval-deep",
+     .help = "How the range of pre-activations is bounded: measured on the samples, by interval "
+             "arithmetic inside a layer from its measured inputs, or from the declared input range "
+             "through all layers."},
+    {.name = "bn-statistics",
+     .type = NORMA_OPTION_CHOICE,
+     .group = "Source",
+     .default_text = "unit",
+     .choices = norma_reconstruct_statistics_names,
+     .help = "Running statistics of the source's batch norms: unit is mean 0, variance 1 - bn-eps; "
+             "dataset measures them on the samples; file takes mu1, var1, mu2, var2 and the biases "
+             "b1, b2 of --source. The source network computes the same with each."},
+    {.name = "bn-eps",
+     .type = NORMA_OPTION_REAL,
+     .group = "Source",
+     .default_text = "1e-5",
+     .min = NORMA_AT_LEAST(0),
+     .max = NORMA_BELOW(1),
+     .help = "eps of the source's batch norms."},
+    {.name = "layers",
+     .type = NORMA_OPTION_INTEGER,
+     .many = NORMA_LIST,
+     .group = "Target",
+     .placeholder = "LIST",
+     .unset_text = "all of them",
+     .min = NORMA_AT_LEAST(0),
+     .max = NORMA_AT_MOST(16777215),
+     .help =
+         "Numbers of the target layers to reconstruct, from 0; the others stay the target's own."},
+    {.name = "group-size",
+     .type = NORMA_OPTION_INTEGER,
+     .group = "Run",
+     .placeholder = "RANKS",
+     .unset_text = "all ranks",
+     .min = NORMA_AT_LEAST(1),
+     .max = NORMA_AT_MOST(1000000),
+     .help =
+         "Ranks that solve a layer together. With fewer than all, groups of so many take layers "
+         "of all replicas and cells from a queue; networks are still compared by all ranks."},
+    {.name = "target-per-replica",
+     .type = NORMA_OPTION_FLAG,
+     .group = "Target",
+     .help = "Draw a random target anew for every replica."},
+    {.name = "solver",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Solution",
+     .default_text = "auto",
+     .choices = solvers,
+     .help =
+         "lu: block-cyclic FP64 factors with structured refinement. mixed: the same from "
+         "FP32 factors, in half the memory; lu takes over where they fail. krylov: matrix-free, "
+         "minimum norm above the minimal width, least squares below. chebyshev: the same without "
+         "inner "
+         "products, from bounds of the singular values. qr: FP64 factors, the same "
+         "answers. svd: pseudo-inverse, singular values up to max(equations, features) 2^-52 "
+         "of the largest taken for 0, for matrices of deficient rank. auto chooses, of the "
+         "first three, and says why. lbfgs: the papers' method, matrix-free L-BFGS from gamma = 0 "
+         "with an exact line search. lbfgs-svd: the same of the system preconditioned with its "
+         "singular value decomposition (RF Fig. 2 c). lbfgs-solved: the same from that system's "
+         "direct solution (RF Fig. 2 d). These three give the answer they stop with, however far "
+         "from exact, and why they stopped."},
+    {.name = "solver-precision",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Solution",
+     .default_text = "double",
+     .choices = precisions,
+     .help = "Arithmetic of lbfgs, lbfgs-svd and lbfgs-solved: double (FP64), or single (FP32: "
+             "weights, products, gamma1, gradients and steps; the decomposition is of FP64). The "
+             "other solvers answer in FP64."},
+    {.name = "lbfgs-history",
+     .type = NORMA_OPTION_INTEGER,
+     .many = NORMA_SWEEP,
+     .group = "Solution",
+     .unit = "steps",
+     .unset_text = "10",
+     .min = NORMA_AT_LEAST(1),
+     .max = NORMA_AT_MOST(1000),
+     .help = "Steps that lbfgs, lbfgs-svd and lbfgs-solved keep."},
+    {.name = "max-iterations",
+     .type = NORMA_OPTION_INTEGER,
+     .many = NORMA_SWEEP,
+     .group = "Solution",
+     .unit = "iterations",
+     .unset_text = "chosen from the shape, at most 20000 for lbfgs, 50000 for chebyshev",
+     .min = NORMA_AT_LEAST(1),
+     .max = NORMA_AT_MOST(1000000000),
+     .help = "Iterations after which krylov and chebyshev fail, and lbfgs, lbfgs-svd and "
+             "lbfgs-solved give "
+             "what they have."},
+    {.name = "store-weights",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Solution",
+     .default_text = "auto",
+     .choices = stores,
+     .help = "no: source weights are drawn again in every product of the solver, with the same "
+             "bits, which saves their memory and costs the time of the random numbers; not for "
+             "orthogonal weights. auto: stored where they fit."},
+    {.name = "dataset",
+     .type = NORMA_OPTION_STRING,
+     .group = "Data",
+     .placeholder = "NAME|FILE[:PATH]|FOLDER",
+     .unset_text = "source and target are not run",
+     .help = "Images for bounds and comparison: fashion-mnist (Debian's dataset-fashion-mnist, or "
+             "NORMA_DATA), cifar-10 or cifar-100 (binary version, in NORMA_DATA), an IDX file of "
+             "images, CIFAR's FILE.bin, a folder with either, or FILE.h5:/images [n, channels, "
+             "height, width] with /labels."},
+    {.name = "samples",
+     .type = NORMA_OPTION_INTEGER,
+     .group = "Data",
+     .default_text = "1000",
+     .unit = "images",
+     .min = NORMA_AT_LEAST(1),
+     .max = NORMA_AT_MOST(1e9),
+     .help = "The first N test images, the same for bounds and comparison."},
+    {.name = "precision",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Data",
+     .default_text = "double",
+     .choices = precisions,
+     .help = "Arithmetic in which the source network is run: double (FP64) or single (FP32: "
+             "weights, affine maps, products and sums). The target is run in FP64; for the systems "
+             "see --solver-precision."},
+    {.name = "save",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_LIST,
+     .group = "Output",
+     .placeholder = "LIST",
+     .choices = saved,
+     .unset_text = "gamma in a run with a single cell, none in a sweep",
+     .help = "Arrays to write besides the scalars: gamma (the affine maps gamma1, beta1, gamma2, "
+             "beta2 and the same as PyTorch's batch norms), weights (the frozen W1, W2)."},
+    NORMA_OPTION_END,
+};
+
+static const norma_option *const tables[] = {options, norma_config_random_options,
+                                             norma_job_options, norma_config_run_options, NULL};
+static const norma_option *const plan_tables[] = {options,
+                                                  norma_config_random_options,
+                                                  norma_job_options,
+                                                  norma_config_run_options,
+                                                  norma_plan_options,
+                                                  NULL};
+
+#define DESCRIPTION                                                                                \
+    "Solves for the scales and shifts (gamma, beta) with which frozen random layers compute the "  \
+    "same function as a target layer or network, verifies the answer against its rounding floor, " \
+    "runs source and target on images, and writes everything to an HDF5 file.\n"                   \
+    "Options that take numbers or names accept lists and ranges (8,16,32..256:x2, 10..50:10): "    \
+    "the run is then their Cartesian product, one file with a dimension for each."
+
+const norma_command norma_reconstruct_command = {
+    .name = "reconstruct",
+    .summary = "solve for gamma, beta of a layer or a whole network; verify; write HDF5",
+    .description = DESCRIPTION,
+    .tables = tables,
+};
+
+const norma_command norma_reconstruct_plan_command = {
+    .name = "reconstruct",
+    .invocation = "norma plan reconstruct",
+    .summary = "predict what a reconstruction needs",
+    .description = "Predicts process grid, memory, operations, bytes written and time of a "
+                   "reconstruction without computing it. Takes the flags of norma reconstruct.",
+    .tables = plan_tables,
+};

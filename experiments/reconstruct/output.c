@@ -1,0 +1,429 @@
+#include "experiments/reconstruct/output.h"
+
+#include "experiments/job/sweep_dimensions.h"
+#include "experiments/reconstruct/options.h"
+#include "io/result/provenance.h"
+#include "mpi/plan/plan.h"
+#include "mpi/runtime/agree.h"
+#include "src/base/mem.h"
+#include "src/stats/interval.h"
+
+#include <float.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A scalar of a struct and the variable it is written to. */
+typedef struct field {
+    const char *name;
+    const char *units;
+    const char *long_name;
+    enum { REAL, COUNT } kind; /* double, int64_t */
+    size_t offset;
+} field;
+
+#define LAYER(kind, member) kind, offsetof(norma_layer_solution, member)
+static const field layer_fields[] = {
+    {"rmse", "1", "root-mean-square error of the reconstructed kernel", LAYER(REAL, rmse)},
+    {"max_error", "1", "largest error of the reconstructed kernel", LAYER(REAL, max_error)},
+    {"relative_residual", "1", "norm of the kernel's error over the norm of the kernel",
+     LAYER(REAL, relative_residual)},
+    {"rmse_floor", "1", "rounding floor that rmse had to reach", LAYER(REAL, floor)},
+    {"relative_gradient", "1", "gradient of the least squares over the norms of system, residual",
+     LAYER(REAL, relative_gradient)},
+    {"rmse_single", "1", "rmse with gamma rounded to single precision", LAYER(REAL, rmse_single)},
+    {"iterations", "1", "refinement steps or iterations of the solver", LAYER(COUNT, iterations)},
+    {"condition_number", "1", "largest over smallest nonzero singular value of M's n_used features",
+     LAYER(REAL, condition_number)},
+    {"condition_number_solved", "1", "condition number of the system solved, closing row included",
+     LAYER(REAL, condition_number_solved)},
+    {"sigma_max", "1", "largest singular value of M's n_used features", LAYER(REAL, sigma_max)},
+    {"sigma_min", "1", "smallest nonzero singular value of M's n_used features",
+     LAYER(REAL, sigma_min)},
+    {"max_abs_gamma", "1", "largest absolute scale", LAYER(REAL, max_abs_gamma)},
+    {"n_rows", "1", "rows of M", LAYER(COUNT, n_rows)},
+    {"n_minimum", "1", "features that the width rule asks for", LAYER(COUNT, n_minimum)},
+    {"n_features", "1", "features c1", LAYER(COUNT, n_features)},
+    {"n_used", "1", "features that took part in the solution", LAYER(COUNT, n_used)},
+    {"numerical_rank", "1", "numerical rank of the system, as solved",
+     LAYER(COUNT, numerical_rank)},
+    {"seconds", "s", "time of factorization and solution", LAYER(REAL, seconds)},
+    {"seconds_assembly", "s", "time of the assembly", LAYER(REAL, seconds_assembly)},
+    {"seconds_condition", "s", "time of the condition numbers", LAYER(REAL, seconds_condition)},
+    {"gflops", "1e9 s-1", "floating-point operations per second of the solution",
+     LAYER(REAL, gflops)},
+};
+
+#define EXTRA(kind, member) kind, offsetof(norma_reconstruct_layer_extra, member)
+static const field extra_fields[] = {
+    {"shift_magnitude", "1", "magnitude of what cancels in an output of the source pair",
+     EXTRA(REAL, shift_magnitude)},
+    {"digits_lost", "1", "decimal digits that the shift costs an output of magnitude 1",
+     EXTRA(REAL, digits_lost)},
+    {"shift_error_double", "1", "rounding error that the shift costs an output run in FP64",
+     EXTRA(REAL, shift_error_double)},
+    {"shift_error_single", "1", "rounding error that the shift costs an output run in FP32",
+     EXTRA(REAL, shift_error_single)},
+    {"activation_epsilon", "1", "bound of an output's error by the activation, 0 when exact",
+     EXTRA(REAL, epsilon)},
+    {"activation_epsilon_floor", "1", "least attainable activation_epsilon, 0 when exact",
+     EXTRA(REAL, epsilon_floor)},
+    {"activation_scale", "1", "factor g that brings pre-activations into the linear region",
+     EXTRA(REAL, activation_scale)},
+};
+
+#define RUN(kind, member) kind, offsetof(norma_evaluate_result, member)
+static const field run_fields[] = {
+    {"output_max_error", "1", "largest difference of source and target outputs",
+     RUN(REAL, output_max_error)},
+    {"output_rmse", "1", "root-mean-square difference of source and target outputs",
+     RUN(REAL, output_rmse)},
+    {"accuracy_target", "1", "accuracy of the target", RUN(REAL, accuracy_target)},
+    {"accuracy_source", "1", "accuracy of the source", RUN(REAL, accuracy_source)},
+    {"n_decisions_differing", "1", "images on which source and target decide differently",
+     RUN(COUNT, n_decisions_differing)},
+    {"n_clipped", "1", "hidden pre-activations outside the linear region", RUN(COUNT, n_clipped)},
+    {"output_max", "1", "largest absolute output of the target", RUN(REAL, output_max)},
+    {"seconds_evaluation", "s", "time in the source network, slowest rank", RUN(REAL, seconds)},
+};
+enum {
+    N_LAYER_FIELDS = sizeof layer_fields / sizeof layer_fields[0],
+    N_EXTRA_FIELDS = sizeof extra_fields / sizeof extra_fields[0],
+    N_RUN_FIELDS = sizeof run_fields / sizeof run_fields[0],
+    N_RUN_AVERAGED = 6 /* the first run_fields have _mean and _ci95 */
+};
+
+norma_reconstruct_layer_extra norma_reconstruct_layer_extra_of(const norma_maps *maps)
+{
+    return (norma_reconstruct_layer_extra){
+        .shift_magnitude = maps->magnitude,
+        .digits_lost = fmax(0, log10(maps->magnitude)),
+        .shift_error_double = maps->magnitude * DBL_EPSILON / 2,
+        .shift_error_single = maps->magnitude * (double)FLT_EPSILON / 2,
+        .epsilon = maps->region.epsilon,
+        .epsilon_floor = maps->region.floor,
+        .activation_scale = maps->region.scale,
+    };
+}
+
+static double field_value(const field *f, const void *record)
+{
+    const char *at = (const char *)record + f->offset;
+    return f->kind == REAL ? *(const double *)at : (double)*(const int64_t *)at;
+}
+
+static norma_status add_fields(norma_reconstruct_output *output, const field *fields, int n,
+                               const char *const *trailing)
+{
+    for (int i = 0; i < n; i++) {
+        norma_variable variable = {.name = fields[i].name,
+                                   .type = fields[i].kind == REAL ? NORMA_FLOAT64 : NORMA_INT32,
+                                   .units = fields[i].units,
+                                   .long_name = fields[i].long_name};
+        norma_sweep_dimensions_set(output->config, &variable, trailing);
+        NORMA_TRY(norma_schema_add_variable(output->file, "/", &variable));
+    }
+    return NORMA_OK;
+}
+
+void norma_reconstruct_output_group(norma_reconstruct_output *output, int rank, int n_ranks)
+{
+    output->grouped = true;
+    output->sharer = rank;
+    output->n_sharers = n_ranks;
+}
+
+void norma_reconstruct_output_ungroup(norma_reconstruct_output *output)
+{
+    output->grouped = false;
+    output->sharer = output->runtime->rank;
+    output->n_sharers = output->runtime->size;
+}
+
+norma_status norma_reconstruct_output_put(norma_reconstruct_output *output, const char *variable,
+                                          norma_type type, const int64_t *start,
+                                          const int64_t *count, const void *values)
+{
+    if (!output->grouped)
+        return norma_result_write_replicated(output->file, variable, type, start, count, values);
+    if (output->sharer != 0)
+        return NORMA_OK;
+    return norma_result_write_local(output->file, variable, type, start, count, values);
+}
+
+/* start[] of an element of a sweep's variable: the cell's indices, then trailing ones. */
+static norma_status write_field(norma_reconstruct_output *output, const field *f, int64_t cell,
+                                const int64_t *trailing, int n_trailing, const void *record)
+{
+    int64_t start[NORMA_MAX_DIMENSIONS];
+    double value = field_value(f, record);
+    norma_sweep_dimensions_index(output->config, cell, trailing, n_trailing, start);
+    if (f->kind == REAL)
+        return norma_reconstruct_output_put(output, f->name, NORMA_FLOAT64, start, NULL, &value);
+    int32_t count = value > 2147483647.0 ? 2147483647 : (int32_t)value;
+    return norma_reconstruct_output_put(output, f->name, NORMA_INT32, start, NULL, &count);
+}
+
+static norma_status add_solver_variable(norma_reconstruct_output *output)
+{
+    static const char *const per_layer[] = {"replica", "layer", NULL};
+    const char *names[NORMA_N_SOLVERS];
+    for (int i = 0; i < NORMA_N_SOLVERS; i++)
+        names[i] = norma_solver_name((norma_solver)i);
+    norma_variable variable = {.name = "solver",
+                               .type = NORMA_NAME,
+                               .units = "1",
+                               .long_name = "solver that was used",
+                               .names = {NORMA_N_SOLVERS, names}};
+    /* Where the solver is swept its name is taken by the dimension. */
+    if (norma_sweep_dimensions_has(output->config, "solver"))
+        variable.name = "solver_used";
+    norma_sweep_dimensions_set(output->config, &variable, per_layer);
+    return norma_schema_add_variable(output->file, "/", &variable);
+}
+
+static norma_status add_stopping_variable(norma_reconstruct_output *output)
+{
+    static const char *const per_layer[] = {"replica", "layer", NULL};
+    const char *names[NORMA_N_STOPPINGS];
+    for (int i = 0; i < NORMA_N_STOPPINGS; i++)
+        names[i] = norma_stopping_name((norma_stopping)i);
+    norma_variable variable = {.name = "stopping",
+                               .type = NORMA_NAME,
+                               .units = "1",
+                               .long_name = "why L-BFGS stopped (none: another solver)",
+                               .names = {NORMA_N_STOPPINGS, names}};
+    norma_sweep_dimensions_set(output->config, &variable, per_layer);
+    return norma_schema_add_variable(output->file, "/", &variable);
+}
+
+static norma_status add_statistics(norma_reconstruct_output *output)
+{
+    static const char *const none[] = {NULL};
+    for (int i = 0; i < N_RUN_AVERAGED; i++) {
+        char name[64];
+        char long_name[128];
+        norma_variable variable = {.name = name,
+                                   .type = NORMA_FLOAT64,
+                                   .units = run_fields[i].units,
+                                   .long_name = long_name};
+        snprintf(name, sizeof name, "%s_mean", run_fields[i].name);
+        snprintf(long_name, sizeof long_name, "mean over replicas: %s", run_fields[i].long_name);
+        norma_sweep_dimensions_set(output->config, &variable, none);
+        NORMA_TRY(norma_schema_add_variable(output->file, "/", &variable));
+        snprintf(name, sizeof name, "%s_ci95", run_fields[i].name);
+        snprintf(long_name, sizeof long_name, "half width of the 95%% confidence interval: %s",
+                 run_fields[i].long_name);
+        NORMA_TRY(norma_schema_add_variable(output->file, "/", &variable));
+    }
+    return NORMA_OK;
+}
+
+static norma_status add_numbered_dimension(norma_reconstruct_output *output, const char *name,
+                                           int64_t length, const char *long_name)
+{
+    int32_t *numbers = NULL;
+    NORMA_TRY(norma_agree(output->runtime->world, NORMA_ALLOC(numbers, length)));
+    for (int64_t i = 0; i < length; i++)
+        numbers[i] = (int32_t)i;
+    norma_status status = norma_schema_add_dimension(output->file, "/",
+                                                     &(norma_dimension){.name = name,
+                                                                        .length = length,
+                                                                        .units = "1",
+                                                                        .long_name = long_name,
+                                                                        .type = NORMA_INT32,
+                                                                        .values = numbers});
+    NORMA_FREE(numbers);
+    return status;
+}
+
+static norma_status add_scalars(norma_reconstruct_output *output)
+{
+    static const char *const per_layer[] = {"replica", "layer", NULL};
+    static const char *const per_replica[] = {"replica", NULL};
+    NORMA_TRY(norma_sweep_dimensions_add(output->runtime->world, output->config, output->file));
+    NORMA_TRY(add_numbered_dimension(output, "replica", output->n_replicas,
+                                     "independent draw of the source weights"));
+    NORMA_TRY(
+        add_numbered_dimension(output, "layer", output->n_layers, "layer of the target network"));
+    NORMA_TRY(add_fields(output, layer_fields, N_LAYER_FIELDS, per_layer));
+    NORMA_TRY(add_fields(output, extra_fields, N_EXTRA_FIELDS, per_layer));
+    NORMA_TRY(add_solver_variable(output));
+    NORMA_TRY(add_stopping_variable(output));
+    norma_variable peak = {.name = "peak_memory",
+                           .type = NORMA_FLOAT64,
+                           .units = "byte",
+                           .long_name = "peak resident memory of the largest rank so far"};
+    norma_sweep_dimensions_set(output->config, &peak, per_replica);
+    NORMA_TRY(norma_schema_add_variable(output->file, "/", &peak));
+    if (!output->with_images)
+        return NORMA_OK;
+    NORMA_TRY(add_fields(output, run_fields, N_RUN_FIELDS, per_replica));
+    norma_variable rate = {.name = "gflops_evaluation",
+                           .type = NORMA_FLOAT64,
+                           .units = "1e9 s-1",
+                           .long_name = "floating-point operations per second of the source "
+                                        "network"};
+    norma_sweep_dimensions_set(output->config, &rate, per_replica);
+    NORMA_TRY(norma_schema_add_variable(output->file, "/", &rate));
+    return add_statistics(output);
+}
+
+int64_t norma_reconstruct_output_bytes(const norma_config *config,
+                                       const norma_reconstruct_inputs *inputs,
+                                       const norma_reconstruct_cell *first)
+{
+    const int64_t fixed = INT64_C(256) * 1024;
+    double replicas = (double)norma_config_get_integer(config, 0, "replicas");
+    double cells = (double)norma_config_get_sweep(config)->n_cells;
+    bool gamma = norma_config_has(config, "save")
+                     ? norma_config_list_holds(config, "save", NORMA_RECONSTRUCT_SAVE_GAMMA)
+                     : cells == 1;
+    bool weights = norma_config_has(config, "save") &&
+                   norma_config_list_holds(config, "save", NORMA_RECONSTRUCT_SAVE_WEIGHTS);
+    double numbers = 0;
+    for (int64_t i = 0; i < first->n_layers; i++) {
+        const norma_reconstruct_layer *layer = &first->layers[i];
+        double c1 = (double)layer->n_features; /* 0 where the layer is not wanted */
+        if (gamma)
+            numbers += 2 + 6 * (c1 + (double)layer->shape.n_channels_out);
+        if (weights)
+            numbers += c1 * (double)(norma_khatri_rao_width_first(&layer->shape) +
+                                     norma_khatri_rao_width_second(&layer->shape));
+        numbers += N_LAYER_FIELDS + N_EXTRA_FIELDS + 2;
+    }
+    numbers += inputs->dataset ? N_RUN_FIELDS + 2 + 2 * N_RUN_AVERAGED : 1;
+    double bytes = 8 * numbers * replicas * cells +
+                   ((gamma ? 20000 : 0) + (weights ? 8000 : 0)) * cells * (double)first->n_layers;
+    return (int64_t)fmin(bytes, 9e18) + fixed;
+}
+
+norma_status norma_reconstruct_output_open(norma_reconstruct_output *output,
+                                           const norma_runtime *runtime, int argc,
+                                           char *const *argv, const norma_config *config,
+                                           const norma_reconstruct_inputs *inputs,
+                                           const norma_reconstruct_cell *first,
+                                           const char *process_grid)
+{
+    bool single = norma_config_get_sweep(config)->n_cells == 1;
+    char *text = NULL;
+    norma_status status = NORMA_OK;
+    char title[256];
+    char digest[NORMA_RECONSTRUCT_DIGEST];
+
+    output->config = config;
+    output->runtime = runtime;
+    norma_reconstruct_output_ungroup(output);
+    output->with_images = inputs->dataset != NULL;
+    output->n_replicas = norma_config_get_integer(config, 0, "replicas");
+    output->n_layers = first->n_layers;
+    output->save_gamma = single;
+    if (norma_config_has(config, "save")) {
+        output->save_gamma = norma_config_list_holds(config, "save", NORMA_RECONSTRUCT_SAVE_GAMMA);
+        output->save_weights =
+            norma_config_list_holds(config, "save", NORMA_RECONSTRUCT_SAVE_WEIGHTS);
+    }
+    norma_result_options options = {.force = norma_config_get_flag(config, "force"),
+                                    .resume = norma_config_get_flag(config, "resume"),
+                                    .bytes = norma_reconstruct_output_bytes(config, inputs, first)};
+    snprintf(title, sizeof title, "Reconstruction of %s",
+             inputs->target ? norma_config_get_text(config, 0, "target") : "a random layer");
+    NORMA_GOTO(status, norma_agree(runtime->world, norma_config_write(config, &text)));
+    NORMA_GOTO(status,
+               norma_result_create(runtime->world, norma_config_get_text(config, 0, "output"),
+                                   &options, &output->file));
+    norma_provenance provenance = {.title = title,
+                                   .argc = argc,
+                                   .argv = argv,
+                                   .seed = first->seed,
+                                   .process_grid = process_grid,
+                                   .configuration = text};
+    NORMA_GOTO(status, norma_provenance_write(output->file, runtime, &provenance));
+    norma_reconstruct_digest(inputs, digest);
+    if (digest[0])
+        NORMA_GOTO(status, norma_result_write_text(output->file, NORMA_RECONSTRUCT_DIGEST_NAME,
+                                                   "hash of the target's weights", digest));
+    if (!single)
+        NORMA_GOTO(status, norma_result_set_text(
+                               output->file, "/", "cell_streams",
+                               first->stream_cell == 0 &&
+                                       norma_config_get_choice(config, 0, "cell-streams") == 0
+                                   ? "common: cells share random numbers, their errors correlate"
+                                   : "independent"));
+    NORMA_GOTO(status, add_scalars(output));
+    NORMA_GOTO(status, norma_result_set_default(output->file, "/rmse"));
+done:
+    norma_mem_free(text);
+    return status;
+}
+
+norma_status norma_reconstruct_output_layer(norma_reconstruct_output *output, int64_t cell,
+                                            int64_t replica, int64_t layer,
+                                            const norma_layer_solution *solution,
+                                            const norma_reconstruct_layer_extra *extra)
+{
+    const int64_t at[] = {replica, layer};
+    int64_t start[NORMA_MAX_DIMENSIONS];
+    for (int i = 0; i < N_LAYER_FIELDS; i++)
+        NORMA_TRY(write_field(output, &layer_fields[i], cell, at, 2, solution));
+    for (int i = 0; i < N_EXTRA_FIELDS; i++)
+        NORMA_TRY(write_field(output, &extra_fields[i], cell, at, 2, extra));
+    int8_t solver = (int8_t)solution->solver;
+    int8_t stopping = (int8_t)solution->stopping;
+    norma_sweep_dimensions_index(output->config, cell, at, 2, start);
+    NORMA_TRY(norma_reconstruct_output_put(output, "stopping", NORMA_NAME, start, NULL, &stopping));
+    return norma_reconstruct_output_put(
+        output, norma_sweep_dimensions_has(output->config, "solver") ? "solver_used" : "solver",
+        NORMA_NAME, start, NULL, &solver);
+}
+
+norma_status norma_reconstruct_output_evaluation(norma_reconstruct_output *output, int64_t cell,
+                                                 int64_t replica,
+                                                 const norma_evaluate_result *result)
+{
+    int64_t start[NORMA_MAX_DIMENSIONS];
+    for (int i = 0; i < N_RUN_FIELDS; i++)
+        NORMA_TRY(write_field(output, &run_fields[i], cell, &replica, 1, result));
+    double rate = 1e-9 * result->n_flops / result->seconds;
+    norma_sweep_dimensions_index(output->config, cell, &replica, 1, start);
+    return norma_reconstruct_output_put(output, "gflops_evaluation", NORMA_FLOAT64, start, NULL,
+                                        &rate);
+}
+
+norma_status norma_reconstruct_output_statistics(norma_reconstruct_output *output, int64_t cell,
+                                                 const norma_evaluate_result *results)
+{
+    double *values = NULL;
+    int64_t start[NORMA_MAX_DIMENSIONS];
+    norma_status status = NORMA_OK;
+    NORMA_TRY(norma_agree(output->runtime->world, NORMA_ALLOC(values, output->n_replicas)));
+    norma_sweep_dimensions_index(output->config, cell, NULL, 0, start);
+    for (int i = 0; i < N_RUN_AVERAGED; i++) {
+        double mean = 0;
+        double half_width = 0;
+        char name[64];
+        for (int64_t r = 0; r < output->n_replicas; r++)
+            values[r] = field_value(&run_fields[i], &results[r]);
+        norma_interval_mean(values, output->n_replicas, 0.95, &mean, &half_width);
+        snprintf(name, sizeof name, "%s_mean", run_fields[i].name);
+        NORMA_GOTO(status, norma_result_write_replicated(output->file, name, NORMA_FLOAT64, start,
+                                                         NULL, &mean));
+        snprintf(name, sizeof name, "%s_ci95", run_fields[i].name);
+        NORMA_GOTO(status, norma_result_write_replicated(output->file, name, NORMA_FLOAT64, start,
+                                                         NULL, &half_width));
+    }
+done:
+    NORMA_FREE(values);
+    return status;
+}
+
+norma_status norma_reconstruct_output_memory(norma_reconstruct_output *output, int64_t cell,
+                                             int64_t replica)
+{
+    int64_t start[NORMA_MAX_DIMENSIONS];
+    double peak = (double)norma_plan_peak_memory(output->runtime);
+    norma_sweep_dimensions_index(output->config, cell, &replica, 1, start);
+    return norma_result_write_replicated(output->file, "peak_memory", NORMA_FLOAT64, start, NULL,
+                                         &peak);
+}

@@ -1,0 +1,86 @@
+#ifndef NORMA_EXPERIMENTS_RECONSTRUCT_OUTPUT_H
+#define NORMA_EXPERIMENTS_RECONSTRUCT_OUTPUT_H
+/*
+ * The result file of a reconstruction: which variables it has and what goes into them. Scalars are
+ * [sweep..., replica, layer] or [sweep..., replica]; arrays stand in /layers/NNN when the run has a
+ * single cell, in /cells/NNNNNN/layers/NNN in a sweep.
+ */
+#include "experiments/reconstruct/setup.h"
+#include "io/result/result.h"
+
+/* What evaluation told about a layer's source pair. */
+typedef struct norma_reconstruct_layer_extra {
+    double shift_magnitude;    /* of what cancels in an output (norma_maps) */
+    double digits_lost;        /* log10 of it, 0 at least */
+    double shift_error_double; /* rounding of the sum of what cancels, in FP64 ... */
+    double shift_error_single; /* ... and in FP32 */
+    double epsilon;            /* of an approximate activation; 0 when it is exact */
+    double epsilon_floor;      /* least attainable one; 0 when it is exact */
+    double activation_scale;   /* g, by which pre-activations shrink */
+} norma_reconstruct_layer_extra;
+
+/* Of a layer's affine maps. */
+norma_reconstruct_layer_extra norma_reconstruct_layer_extra_of(const norma_maps *maps);
+
+typedef struct norma_reconstruct_output {
+    norma_result *file;           /* owned */
+    const norma_config *config;   /* borrowed */
+    const norma_runtime *runtime; /* borrowed */
+    bool save_gamma, save_weights, with_images;
+    bool grouped;          /* layers are written by groups of ranks, each its own, without a word */
+    int sharer, n_sharers; /* this rank among those that write a layer together, and their number */
+    int64_t n_replicas, n_layers;
+} norma_reconstruct_output;
+
+/* Bytes of the file, roughly from above. Local. */
+int64_t norma_reconstruct_output_bytes(const norma_config *config,
+                                       const norma_reconstruct_inputs *inputs,
+                                       const norma_reconstruct_cell *first);
+
+/* Creates the file with its provenance and all scalars. `first` is the first cell (every cell has
+ * as many layers). Collective; abandon *output on failure. */
+NORMA_MUST_USE norma_status norma_reconstruct_output_open(
+    norma_reconstruct_output *output, const norma_runtime *runtime, int argc, char *const *argv,
+    const norma_config *config, const norma_reconstruct_inputs *inputs,
+    const norma_reconstruct_cell *first, const char *process_grid);
+
+/* From now on, and until ungrouped, norma_reconstruct_output_layer and _arrays are called by groups
+ * of n_ranks ranks, each for layers of its own; this rank is number `rank` of its group. They do
+ * not communicate then, and the caller agrees on their status. Local. */
+void norma_reconstruct_output_group(norma_reconstruct_output *output, int rank, int n_ranks);
+void norma_reconstruct_output_ungroup(norma_reconstruct_output *output);
+
+/* Values that all ranks, or all of the group, hold; start and count as in norma_result_write. */
+NORMA_MUST_USE norma_status norma_reconstruct_output_put(norma_reconstruct_output *output,
+                                                         const char *variable, norma_type type,
+                                                         const int64_t *start, const int64_t *count,
+                                                         const void *values);
+
+/* Creates the groups of the arrays of a cell, if any are to be saved. Collective. */
+NORMA_MUST_USE norma_status norma_reconstruct_output_add_cell(norma_reconstruct_output *output,
+                                                              const norma_reconstruct_cell *cell);
+
+/* The scalars of one layer. Collective. */
+NORMA_MUST_USE norma_status norma_reconstruct_output_layer(
+    norma_reconstruct_output *output, int64_t cell, int64_t replica, int64_t layer,
+    const norma_layer_solution *solution, const norma_reconstruct_layer_extra *extra);
+
+/* The arrays of one layer: affine maps, weights. Collective. */
+NORMA_MUST_USE norma_status norma_reconstruct_output_arrays(norma_reconstruct_output *output,
+                                                            const norma_reconstruct_cell *cell,
+                                                            int64_t replica, int64_t layer);
+
+/* The peak memory of the largest rank so far. Collective. */
+NORMA_MUST_USE norma_status norma_reconstruct_output_memory(norma_reconstruct_output *output,
+                                                            int64_t cell, int64_t replica);
+
+/* The comparison of a replica's networks. Collective. */
+NORMA_MUST_USE norma_status
+norma_reconstruct_output_evaluation(norma_reconstruct_output *output, int64_t cell, int64_t replica,
+                                    const norma_evaluate_result *result);
+
+/* Means and 95% confidence intervals over the replicas of a cell. Collective. */
+NORMA_MUST_USE norma_status norma_reconstruct_output_statistics(
+    norma_reconstruct_output *output, int64_t cell, const norma_evaluate_result *results);
+
+#endif

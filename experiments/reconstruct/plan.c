@@ -1,0 +1,247 @@
+#include "experiments/reconstruct/plan.h"
+
+#include "experiments/reconstruct/output.h"
+#include "experiments/reconstruct/solver.h"
+#include "mpi/evaluate/evaluate_statistics.h"
+#include "mpi/plan/expect.h"
+#include "mpi/runtime/log.h"
+#include "mpi/runtime/progress.h"
+#include "src/base/mem.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What a cell needs at its peak depends on the number of ranks. */
+typedef struct need {
+    const norma_config *config;
+    const norma_reconstruct_inputs *inputs;
+    const norma_reconstruct_cell *cell;
+    norma_solver_options options;
+    int n_threads;
+    int64_t base; /* bytes of the process before it computes */
+} need;
+
+/* Ranks that solve a layer together, of n_ranks. */
+static int solving_ranks(const need *n, int64_t n_ranks)
+{
+    if (norma_config_has(n->config, "group-size"))
+        n_ranks = norma_config_get_integer(n->config, 0, "group-size");
+    return (int)n_ranks;
+}
+
+/* Bytes that stay from layer to layer on every rank: maps, embedded kernels, prepared tensors. */
+static double kept_bytes(const norma_reconstruct_cell *cell)
+{
+    double numbers = 0;
+    for (int64_t i = 0; i < cell->n_layers; i++) {
+        const norma_reconstruct_layer *layer = &cell->layers[i];
+        if (!layer->wanted)
+            continue;
+        numbers += 2.0 * (double)layer->n_features + 2.0 * (double)layer->shape.n_channels_out +
+                   (double)norma_khatri_rao_n_rows(&layer->shape);
+    }
+    return 8 * numbers;
+}
+
+static norma_status evaluation_cost(const need *n, int64_t n_ranks, norma_evaluate_cost *cost)
+{
+    norma_source_shape *shapes = NULL;
+    int64_t n_shapes = 0;
+    *cost = (norma_evaluate_cost){0, 0, 0, 0};
+    if (!n->inputs->dataset)
+        return NORMA_OK;
+    NORMA_TRY(NORMA_ALLOC(shapes, n->cell->n_layers));
+    for (int64_t i = 0; i < n->cell->n_layers; i++)
+        if (n->cell->layers[i].wanted)
+            shapes[n_shapes++] = n->cell->layers[i].source_shape;
+    norma_evaluate_cost_local(n->cell->network, n_shapes, shapes,
+                              norma_dataset_images_local(n->inputs->dataset)->n_images,
+                              (int)n_ranks, n->n_threads, 0, cost);
+    NORMA_FREE(shapes);
+    double statistics = 0;
+    for (int64_t i = 0; i < n->cell->n_layers; i++)
+        if (n->cell->layers[i].wanted && n->cell->statistics == NORMA_STATISTICS_DATASET)
+            statistics = fmax(statistics, norma_evaluate_statistics_bytes_local(
+                                              &n->cell->layers[i].source_shape, n->n_threads));
+    cost->bounds = (int64_t)fmax((double)cost->bounds, (double)cost->held + statistics);
+    return NORMA_OK;
+}
+
+/* norma_plan_bytes_function: the peak of a rank. A limit that forbids the number of ranks gives -1;
+ * its own message is for the solver to say. */
+static int64_t peak_bytes(const void *context, int64_t n_ranks)
+{
+    const need *n = context;
+    double peak = 0;
+    norma_evaluate_cost group = {0}, all = {0}; /* bounds are a group's own, on all images */
+    if (n_ranks > 2147483647 || evaluation_cost(n, solving_ranks(n, n_ranks), &group) != NORMA_OK ||
+        evaluation_cost(n, n_ranks, &all) != NORMA_OK)
+        return -1;
+    for (int64_t i = 0; i < n->cell->n_layers; i++) {
+        if (!n->cell->layers[i].wanted)
+            continue;
+        norma_layer_problem problem = norma_reconstruct_problem(n->cell, i);
+        norma_layer_estimate estimate;
+        if (norma_layer_solve_estimate_local(&problem, &n->options, solving_ranks(n, n_ranks),
+                                             &estimate) != NORMA_OK) {
+            norma_status_clear();
+            return -1;
+        }
+        if (estimate.bytes > peak)
+            peak = estimate.bytes;
+    }
+    peak = fmax(peak + (double)group.held, fmax((double)group.bounds, (double)all.run));
+    peak += kept_bytes(n->cell) + (double)n->base;
+    return peak < 9e18 ? (int64_t)peak : INT64_MAX;
+}
+
+/* What the solver would refuse of a cell's layers, in its own words. */
+static norma_status check_layers(const need *n, int64_t n_ranks)
+{
+    for (int64_t i = 0; i < n->cell->n_layers; i++) {
+        if (!n->cell->layers[i].wanted)
+            continue;
+        norma_layer_problem problem = norma_reconstruct_problem(n->cell, i);
+        norma_layer_estimate estimate;
+        norma_status status = norma_layer_solve_estimate_local(
+            &problem, &n->options, solving_ranks(n, n_ranks), &estimate);
+        if (status != NORMA_OK)
+            return norma_status_context(status, "layer %lld: ", (long long)i);
+    }
+    return NORMA_OK;
+}
+
+static norma_status print_layers(const need *n, const norma_plan_machine *machine,
+                                 const norma_rates *rates, double *flops, double *seconds,
+                                 double *longest)
+{
+    for (int64_t i = 0; i < n->cell->n_layers; i++) {
+        const norma_reconstruct_layer *layer = &n->cell->layers[i];
+        if (!layer->wanted)
+            continue;
+        norma_layer_problem problem = norma_reconstruct_problem(n->cell, i);
+        norma_layer_estimate estimate;
+        char bytes[32];
+        char grid[48];
+        norma_expected expected;
+        int n_ranks = solving_ranks(n, machine->n_ranks);
+        NORMA_TRY(norma_layer_solve_estimate_local(&problem, &n->options, n_ranks, &estimate));
+        NORMA_TRY(norma_expect_solve_local(&problem, &n->options, n_ranks, rates, &expected));
+        norma_plan_format_bytes_local(estimate.bytes, bytes, sizeof bytes);
+        for (char *c = bytes; *c; c++)
+            if (*c == ' ')
+                *c = '_';
+        snprintf(grid, sizeof grid, "%dx%d", estimate.grid_rows, estimate.grid_columns);
+        norma_log_result("%6lld %5lld %5lld %9lld %9lld %12s %9s %5d %14s %10.3e %9.3g",
+                         (long long)i, (long long)layer->shape.n_channels_out,
+                         (long long)layer->shape.n_channels_in, (long long)estimate.n_rows,
+                         (long long)layer->n_features, norma_solver_name(estimate.solver), grid,
+                         estimate.n_idle, bytes, estimate.flops, expected.total);
+        *flops += estimate.flops;
+        *seconds += expected.total;
+        *longest = fmax(*longest, expected.total);
+    }
+    return NORMA_OK;
+}
+
+static norma_status print_cell(const need *n, const norma_plan_machine *machine,
+                               const norma_rates *rates)
+{
+    norma_evaluate_cost evaluation;
+    double solve_flops = 0;
+    double seconds = 0;
+    double longest = 0;
+    char peak[32];
+    char available[32];
+    char written[32];
+    char time[32];
+    double replicas = (double)norma_config_get_integer(n->config, 0, "replicas");
+    double cells = (double)norma_config_get_sweep(n->config)->n_cells;
+    norma_log_result("#layer    c2    c0    n_rows        c1       solver      grid  idle "
+                     "bytes_per_rank      flops   seconds");
+    NORMA_TRY(print_layers(n, machine, rates, &solve_flops, &seconds, &longest));
+    NORMA_TRY(evaluation_cost(n, machine->n_ranks, &evaluation));
+    norma_plan_format_bytes_local((double)peak_bytes(n, machine->n_ranks), peak, sizeof peak);
+    norma_plan_format_bytes_local((double)machine->node_memory, available, sizeof available);
+    norma_plan_format_bytes_local(
+        (double)norma_reconstruct_output_bytes(n->config, n->inputs, n->cell), written,
+        sizeof written);
+    double total = replicas * (solve_flops + evaluation.n_flops);
+    /* Solves are spread over groups. */
+    int64_t groups = machine->n_ranks / solving_ranks(n, machine->n_ranks);
+    seconds = fmax(replicas * seconds / (double)groups, longest);
+    seconds +=
+        replicas * norma_expect_evaluation_local(evaluation.n_flops, (int)machine->n_ranks, rates);
+    norma_progress_format_seconds_local(seconds, time, sizeof time);
+    norma_log_result("# ranks %lld, %lld a node", (long long)machine->n_ranks,
+                     (long long)(machine->n_ranks < machine->ranks_per_node
+                                     ? machine->n_ranks
+                                     : machine->ranks_per_node));
+    norma_log_result("# memory a rank %s, node memory %s", peak, available);
+    norma_log_result("# flops a cell %.3e: solution %.3e, evaluation %.3e", total,
+                     replicas * solve_flops, replicas * evaluation.n_flops);
+    norma_log_result("# file at most %s", written);
+    norma_log_result("# time a cell about %s at %.3g GFLOP/s a rank (DGEMM measured here); cells "
+                     "%.0f",
+                     time, 1e-9 * rates->dgemm, cells);
+    return NORMA_OK;
+}
+
+double norma_reconstruct_memory_per_rank(const norma_plan_machine *machine)
+{
+    int64_t on_node =
+        machine->n_ranks < machine->ranks_per_node ? machine->n_ranks : machine->ranks_per_node;
+    return (double)machine->node_memory / (double)on_node;
+}
+
+/* auto takes krylov by itself where a matrix does not fit. */
+static bool needs_matrix(norma_solver solver)
+{
+    return solver != NORMA_SOLVER_KRYLOV && solver != NORMA_SOLVER_CHEBYSHEV &&
+           solver != NORMA_SOLVER_LBFGS && solver != NORMA_SOLVER_AUTO;
+}
+
+norma_status norma_reconstruct_plan(const norma_config *config,
+                                    const norma_reconstruct_inputs *inputs,
+                                    const norma_plan_machine *machine, int n_threads,
+                                    const norma_rates *rates)
+{
+    int64_t n_cells = norma_config_get_sweep(config)->n_cells;
+    if (norma_config_has(config, "group-size") &&
+        norma_config_get_integer(config, 0, "group-size") > machine->n_ranks)
+        return NORMA_FAIL(norma_config_blame(config, "group-size"),
+                          "%s: groups of %lld ranks cannot be made from %lld",
+                          norma_config_where(config, "group-size"),
+                          (long long)norma_config_get_integer(config, 0, "group-size"),
+                          (long long)machine->n_ranks);
+    norma_status status = NORMA_OK;
+    for (int64_t i = 0; i < n_cells && status == NORMA_OK; i++) {
+        norma_reconstruct_cell cell;
+        norma_text where;
+        norma_text_init(&where);
+        status = norma_reconstruct_cell_init(config, inputs, i, true, &cell);
+        need n = {.config = config,
+                  .inputs = inputs,
+                  .cell = &cell,
+                  .options = norma_reconstruct_solver_options(
+                      &cell, norma_reconstruct_memory_per_rank(machine)),
+                  .n_threads = n_threads,
+                  .base = machine->base_memory};
+        norma_config_describe_cell(config, i, &where);
+        if (status == NORMA_OK)
+            status = check_layers(&n, machine->n_ranks);
+        if (status == NORMA_OK && rates && (i == 0 || n_cells <= 20)) {
+            if (n_cells > 1)
+                norma_log_result("# cell %lld: %s", (long long)i, where.data ? where.data : "");
+            status = print_cell(&n, machine, rates);
+        }
+        if (status == NORMA_OK)
+            status = norma_plan_check_local(
+                machine, n_cells > 1 && where.data ? where.data : "run", peak_bytes, &n,
+                needs_matrix(cell.solver) ? "--solver krylov needs no matrix" : NULL);
+        norma_text_clear(&where);
+        norma_reconstruct_cell_clear(&cell);
+    }
+    return status;
+}

@@ -1,0 +1,147 @@
+#include "experiments/reconstruct/run.h"
+
+#include "experiments/reconstruct/solver.h"
+#include "experiments/reconstruct/statistics.h"
+#include "mpi/runtime/agree.h"
+#include "mpi/runtime/log.h"
+#include "src/base/mem.h"
+
+#include <string.h>
+
+void norma_reconstruct_print_heading(void)
+{
+    norma_log_result(
+        "#cell replica layer    c2    c0      n_rows        c1       solver iterations "
+        "     rmse rmse/floor  max_error condition max_gamma  seconds   GFLOP/s");
+}
+
+void norma_reconstruct_print_row(int64_t cell, int64_t replica, int64_t layer,
+                                 const norma_reconstruct_row *r)
+{
+    norma_log_result("%5lld %7lld %5lld %5.0f %5.0f %11.0f %9.0f %12s %10.0f %9.2e %10.3g %10.2e "
+                     "%9.2e %9.2e %8.2f %9.2f",
+                     (long long)cell, (long long)replica, (long long)layer, r->c2, r->c0, r->n_rows,
+                     r->n_features, norma_solver_name((norma_solver)r->solver), r->iterations,
+                     r->rmse, r->floor > 0 ? r->rmse / r->floor : 0.0, r->max_error,
+                     r->condition_number, r->max_abs_gamma, r->seconds, r->gflops);
+}
+
+static norma_reconstruct_row row_of(const norma_reconstruct_layer *layer,
+                                    const norma_layer_solution *s)
+{
+    return (norma_reconstruct_row){
+        .c2 = (double)layer->shape.n_channels_out,
+        .c0 = (double)layer->shape.n_channels_in,
+        .n_rows = (double)s->n_rows,
+        .n_features = (double)s->n_features,
+        .solver = (double)s->solver,
+        .iterations = (double)s->iterations,
+        .rmse = s->rmse,
+        .floor = s->floor,
+        .max_error = s->max_error,
+        .condition_number = s->condition_number,
+        .max_abs_gamma = s->max_abs_gamma,
+        .seconds = s->seconds,
+        .gflops = s->gflops,
+    };
+}
+
+/* Bounds of the pre-activations, then the affine maps that stay inside the linear region. */
+static norma_status make_maps(norma_reconstruct_run *run, MPI_Comm comm, norma_evaluate *evaluate,
+                              int64_t number, const norma_layer_solution *solution)
+{
+    norma_reconstruct_layer *layer = &run->cell.layers[number];
+    double *lo = NULL;
+    double *hi = NULL;
+    norma_status status = NORMA_ALLOC(lo, layer->n_features);
+    if (status == NORMA_OK)
+        status = NORMA_ALLOC(hi, layer->n_features);
+    NORMA_GOTO(status, norma_agree(comm, status));
+
+    NORMA_GOTO(status, norma_evaluate_bounds(evaluate, number, &layer->source_shape, layer->w1,
+                                             run->cell.bound, lo, hi));
+    norma_bounds_scale(layer->n_features, solution->gamma1, lo, hi, run->cell.accuracy.roundoff, lo,
+                       hi);
+    norma_maps_destroy(&layer->maps);
+    status = norma_maps_create(&layer->source_shape, layer->w2, &layer->activation,
+                               &run->cell.accuracy, solution->gamma1, lo, hi, solution->gamma2,
+                               run->cell.network->layers[number].bias, &layer->maps);
+    status = norma_agree(comm, status);
+done:
+    NORMA_FREE(hi);
+    NORMA_FREE(lo);
+    return status;
+}
+
+norma_status norma_reconstruct_run_write(norma_reconstruct_run *run, int64_t replica,
+                                         int64_t number, const norma_reconstruct_record *record)
+{
+    NORMA_TRY(norma_reconstruct_output_layer(&run->output, run->cell.number, replica, number,
+                                             &record->solution, &record->extra));
+    return norma_reconstruct_output_arrays(&run->output, &run->cell, replica, number);
+}
+
+norma_status norma_reconstruct_run_layer(norma_reconstruct_run *run, MPI_Comm comm,
+                                         norma_evaluate *evaluate, int64_t replica, int64_t number,
+                                         norma_reconstruct_record *record)
+{
+    norma_reconstruct_layer *layer = &run->cell.layers[number];
+    norma_layer_solution solution;
+    norma_solver_options options = norma_reconstruct_solver_options(
+        &run->cell, norma_reconstruct_memory_per_rank(&run->machine));
+    norma_status status = NORMA_OK;
+    memset(&solution, 0, sizeof solution);
+
+    status = norma_reconstruct_pair_init(&run->cell, &run->inputs, number, replica);
+    NORMA_GOTO(status, norma_agree(comm, status));
+    norma_layer_problem problem = norma_reconstruct_problem(&run->cell, number);
+    NORMA_GOTO(status, norma_layer_solve(comm, &problem, &options, &solution));
+    NORMA_GOTO(status, make_maps(run, comm, evaluate, number, &solution));
+
+    if (run->output.save_gamma)
+        NORMA_GOTO(status, norma_reconstruct_statistics_fill(comm, &run->cell, &run->inputs,
+                                                             evaluate, number, &solution));
+
+    record->solution = solution;
+    record->solution.gamma1 = record->solution.gamma2 = record->solution.kernel = NULL;
+    record->extra = norma_reconstruct_layer_extra_of(layer->maps);
+    record->row = row_of(layer, &solution);
+    status = norma_reconstruct_run_write(run, replica, number, record);
+    if (run->output.grouped) /* each rank knows of its own writes only */
+        status = norma_agree(comm, status);
+done:
+    norma_layer_solution_clear(&solution);
+    return norma_status_context(status, "layer %lld: ", (long long)number);
+}
+
+void norma_reconstruct_print_comparison(const norma_evaluate_result *result, bool exact)
+{
+    const char *verdict = exact ? ": exact" : ": every layer within its epsilon";
+    norma_log_result("# %lld images: %lld decisions differ, largest output difference %.3e, RMS "
+                     "%.3e, accuracy source %.4f target %.4f",
+                     (long long)result->n_images, (long long)result->n_decisions_differing,
+                     result->output_max_error, result->output_rmse, result->accuracy_source,
+                     result->accuracy_target);
+    norma_log_result("# source network: %.3e flops in %.2f s, %.1f GFLOP/s; %lld pre-activations "
+                     "clipped%s",
+                     result->n_flops, result->seconds, 1e-9 * result->n_flops / result->seconds,
+                     (long long)result->n_clipped, result->n_clipped == 0 ? verdict : "");
+}
+
+norma_status norma_reconstruct_run_compare(norma_reconstruct_run *run, norma_evaluate *evaluate,
+                                           int64_t replica, norma_evaluate_result *result)
+{
+    MPI_Comm world = run->call->runtime->world;
+    norma_source_layer *sources = NULL;
+    norma_status status = norma_agree(world, NORMA_CALLOC(sources, run->cell.n_layers));
+    if (status != NORMA_OK)
+        return status;
+    for (int64_t i = 0; i < run->cell.n_layers; i++)
+        if (run->cell.layers[i].wanted)
+            sources[i] = norma_reconstruct_source_layer(&run->cell, i);
+    NORMA_GOTO(status, norma_evaluate_run(evaluate, sources, result));
+    status = norma_reconstruct_output_evaluation(&run->output, run->cell.number, replica, result);
+done:
+    NORMA_FREE(sources);
+    return status;
+}

@@ -1,0 +1,58 @@
+#ifndef NORMA_EXPERIMENTS_RECONSTRUCT_RUN_H
+#define NORMA_EXPERIMENTS_RECONSTRUCT_RUN_H
+/* The steps of a reconstruction: a layer solved, a network compared, a line of the table. */
+#include "experiments/driver.h"
+#include "experiments/reconstruct/output.h"
+#include "experiments/reconstruct/plan.h"
+#include "experiments/reconstruct/setup.h"
+
+typedef struct norma_reconstruct_run {
+    const norma_call *call;
+    norma_config *config;
+    norma_reconstruct_inputs inputs;
+    norma_plan_machine machine;
+    norma_reconstruct_output output;
+    norma_reconstruct_cell cell; /* the current one */
+    char *configuration;         /* what a checkpoint must agree with; owned */
+} norma_reconstruct_run;
+
+/* What the table shows of a layer, in numbers that can be sent. */
+typedef struct norma_reconstruct_row {
+    double c2, c0, n_rows, n_features, solver, iterations, rmse, floor, max_error, condition_number,
+        max_abs_gamma, seconds, gflops;
+} norma_reconstruct_row;
+
+/* What is known of a solved layer but its arrays. */
+typedef struct norma_reconstruct_record {
+    norma_layer_solution solution; /* its arrays NULL */
+    norma_reconstruct_layer_extra extra;
+    norma_reconstruct_row row;
+} norma_reconstruct_record;
+
+void norma_reconstruct_print_heading(void);
+void norma_reconstruct_print_row(int64_t cell, int64_t replica, int64_t layer,
+                                 const norma_reconstruct_row *row);
+
+/* Solves a layer of the current cell for a replica, shifts it into the activation's linear region
+ * and writes it; the layer's maps and statistics stay with the cell. Collective over comm, which
+ * `evaluate` was made for and which output.grouped is about. */
+NORMA_MUST_USE norma_status norma_reconstruct_run_layer(norma_reconstruct_run *run, MPI_Comm comm,
+                                                        norma_evaluate *evaluate, int64_t replica,
+                                                        int64_t number,
+                                                        norma_reconstruct_record *record);
+
+/* Writes a solved layer of the current cell, as norma_reconstruct_run_layer does. */
+NORMA_MUST_USE norma_status norma_reconstruct_run_write(norma_reconstruct_run *run, int64_t replica,
+                                                        int64_t number,
+                                                        const norma_reconstruct_record *record);
+
+/* Runs the current cell's source network and its target on all images and writes the comparison.
+ * Collective over the world, of `evaluate` too. */
+NORMA_MUST_USE norma_status norma_reconstruct_run_compare(norma_reconstruct_run *run,
+                                                          norma_evaluate *evaluate, int64_t replica,
+                                                          norma_evaluate_result *result);
+
+/* Two lines about a comparison; exact: no activation is only nearly linear. */
+void norma_reconstruct_print_comparison(const norma_evaluate_result *result, bool exact);
+
+#endif

@@ -1,0 +1,128 @@
+#ifndef NORMA_EXPERIMENTS_RECONSTRUCT_SETUP_H
+#define NORMA_EXPERIMENTS_RECONSTRUCT_SETUP_H
+/*
+ * From the configuration of a reconstruction to its objects: what is read once (inputs), what a
+ * cell of the sweep fixes (cell), what a replica draws (the pairs).
+ */
+#include "io/input/dataset.h"
+#include "io/input/skip.h"
+#include "io/input/source.h"
+#include "io/input/target.h"
+#include "mpi/evaluate/evaluate.h"
+#include "mpi/layer/layer_solve.h"
+#include "mpi/runtime/runtime.h"
+#include "src/config/config.h"
+#include "src/network/skip.h"
+
+/* Files, read once a run. All owned; what the configuration does not name is NULL. */
+typedef struct norma_reconstruct_inputs {
+    norma_target *target;
+    norma_dataset *dataset;
+    norma_source *source;
+    norma_skips *skips;
+} norma_reconstruct_inputs;
+
+/* Where the running statistics of the source's batch norms come from, in the order of
+ * norma_reconstruct_statistics_names. */
+typedef enum norma_statistics {
+    NORMA_STATISTICS_UNIT,
+    NORMA_STATISTICS_DATASET,
+    NORMA_STATISTICS_FILE
+} norma_statistics;
+
+/* One layer of a cell. */
+typedef struct norma_reconstruct_layer {
+    bool wanted; /* reconstructed; otherwise the target's own runs and the rest is not set */
+    norma_khatri_rao_shape shape;
+    norma_source_shape source_shape;
+    norma_activation activation; /* inside the source pair */
+    int64_t n_minimum;           /* features that the width rule asks for */
+    int64_t n_features;          /* c1 */
+    double *embedded;            /* Wt inside K, [c2][c0][|K|]; owned; NULL in a plan */
+    /* Of the current replica: */
+    norma_tensor *w1, *w2; /* owned */
+    norma_maps *maps;      /* owned */
+    double *skip;          /* Ws [c2][c0][|Kt|]; owned; NULL without a residual and in a plan */
+    double *skip_embedded; /* Ws inside K, like the target; owned */
+    norma_bn_statistics statistics1, statistics2; /* borrowed, or in `measured` */
+    double *measured;                             /* owned; NULL unless measured */
+} norma_reconstruct_layer;
+
+/* One cell of the sweep. */
+typedef struct norma_reconstruct_cell {
+    int64_t number;
+    uint64_t seed;
+    int64_t stream_cell; /* the cell field of its random numbers */
+    norma_distribution distribution;
+    double keep_probability;
+    norma_width width;
+    norma_residual residual;
+    norma_skip_spec skip; /* without layer, replica and values */
+    norma_solver solver;
+    norma_store store;      /* of the weights */
+    bool solves_single;     /* --solver-precision single */
+    int64_t lbfgs_history;  /* 0: the solver's own */
+    int64_t max_iterations; /* 0: the solver's own */
+    norma_bound bound;
+    norma_statistics statistics;
+    double bn_eps;
+    bool single;                   /* the source network runs in FP32 */
+    norma_maps_accuracy accuracy;  /* of every layer's maps */
+    norma_tensor_spec target_spec; /* of a random target */
+    bool target_per_replica;
+    const norma_network *network; /* of the target file, or `random` */
+    norma_network *random;        /* owned */
+    int64_t n_layers;
+    norma_reconstruct_layer *layers; /* [n_layers], owned */
+} norma_reconstruct_cell;
+
+/* Refuses combinations of options that contradict each other. Local. */
+NORMA_MUST_USE norma_status norma_reconstruct_check_options(const norma_config *config);
+
+/* Reads target, data set and source weights. Collective; *inputs is to be cleared whatever is
+ * returned. */
+NORMA_MUST_USE norma_status norma_reconstruct_inputs_read(const norma_runtime *runtime,
+                                                          const norma_config *config,
+                                                          norma_reconstruct_inputs *inputs);
+
+/* Collective. */
+void norma_reconstruct_inputs_clear(norma_reconstruct_inputs *inputs);
+
+/* The images, or NULL. Local. */
+const norma_images *norma_reconstruct_images(const norma_reconstruct_inputs *inputs);
+
+/* What tells the target file's network from another, as text; "" for a random target. Local. */
+enum { NORMA_RECONSTRUCT_DIGEST = 17 };
+void norma_reconstruct_digest(const norma_reconstruct_inputs *inputs,
+                              char digest[NORMA_RECONSTRUCT_DIGEST]);
+
+/* Shapes, widths and target weights of a cell; with shapes_only (a plan) no weight is drawn or
+ * copied. Local and equal on all ranks; *cell is to be cleared whatever is returned. */
+NORMA_MUST_USE norma_status norma_reconstruct_cell_init(const norma_config *config,
+                                                        const norma_reconstruct_inputs *inputs,
+                                                        int64_t number, bool shapes_only,
+                                                        norma_reconstruct_cell *cell);
+
+/* Are the activations of all source pairs linear, not only nearly so, where they are used? */
+bool norma_reconstruct_is_exact(const norma_reconstruct_cell *cell);
+
+/* Prepares W1, W2, the skip and, drawn per replica, the target of a layer for a replica; frees
+ * those of the one before. Local. */
+NORMA_MUST_USE norma_status norma_reconstruct_pair_init(norma_reconstruct_cell *cell,
+                                                        const norma_reconstruct_inputs *inputs,
+                                                        int64_t layer, int64_t replica);
+
+/* The system of a layer, ready to be solved or estimated; borrows from the cell. Local. */
+norma_layer_problem norma_reconstruct_problem(const norma_reconstruct_cell *cell, int64_t number);
+
+/* Points the statistics of a layer at its `measured` ones: mean1, variance1 [c1], mean2, variance2
+ * [c2]. Local. */
+void norma_reconstruct_use_measured(norma_reconstruct_layer *layer);
+
+/* The source layer that runs in the target's place; borrows from the cell. Local. */
+norma_source_layer norma_reconstruct_source_layer(const norma_reconstruct_cell *cell,
+                                                  int64_t number);
+
+void norma_reconstruct_cell_clear(norma_reconstruct_cell *cell);
+
+#endif

@@ -1,0 +1,450 @@
+#include "io/checkpoint/checkpoint.h"
+
+#include "io/checkpoint/checkpoint_file.h"
+#include "io/checkpoint/checkpoint_key.h"
+#include "mpi/runtime/agree.h"
+#include "mpi/runtime/log.h"
+#include "src/base/mem.h"
+#include "src/base/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What the configuration itself is checked with: it cannot be keyed with itself. */
+static const uint64_t first_key = 14695981039346656037u;
+
+uint64_t norma_checkpoint_hash_local(const void *bytes, int64_t size)
+{
+    return norma_block_hash_local(first_key, bytes, size);
+}
+
+struct norma_checkpoint {
+    MPI_Comm comm; /* owned duplicate */
+    int rank;
+    char *folder; /* owned */
+    bool resumed;
+    uint64_t key;           /* of the configuration: seeds every checksum */
+    int journal;            /* descriptor, -1 before the first append */
+    int64_t task, sequence; /* of the last state saved or loaded, task -1: none */
+};
+
+static norma_status make_path(const char *folder, char path[PATH_MAX], const char *format,
+                              long long number, const char *end)
+{
+    int used = snprintf(path, PATH_MAX, "%s/", folder);
+    if (used > 0 && used < PATH_MAX)
+        used += snprintf(path + used, (size_t)(PATH_MAX - used), format, number, end);
+    return used > 0 && used < PATH_MAX
+               ? NORMA_OK
+               : NORMA_FAIL(NORMA_CONFIG, "the name of %s is too long", folder);
+}
+
+static norma_status folder_of(const char *output, char **folder)
+{
+    norma_text text;
+    norma_text_init(&text);
+    norma_text_append(&text, "%s.ckpt", output);
+    return norma_text_take(&text, folder);
+}
+
+/* The stored configuration, NULL without a checkpoint. */
+static norma_status read_configuration_root(const char *folder, char **text)
+{
+    char path[PATH_MAX];
+    struct stat about;
+    norma_block_header header;
+    void *bytes = NULL;
+    *text = NULL;
+    if (lstat(folder, &about) != 0)
+        return NORMA_OK;
+    NORMA_TRY(make_path(folder, path, "configuration%.0lld%s", 0, ""));
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return NORMA_FAIL(NORMA_CONFIG, "%s exists and is no checkpoint (%s: %s): remove it",
+                          folder, path, strerror(errno));
+    norma_status status = norma_block_read_local(fd, path, first_key, &header, &bytes);
+    close(fd);
+    if (status == NORMA_OK && !bytes)
+        status =
+            NORMA_FAIL(NORMA_CONFIG, "%s is damaged: nothing can be resumed; remove it", folder);
+    *text = bytes; /* written with its closing zero */
+    return status;
+}
+
+norma_status norma_checkpoint_recall(MPI_Comm world, const char *output, const char *key,
+                                     char **value)
+{
+    char *folder = NULL;
+    char *text = NULL;
+    char found[NORMA_MESSAGE_LENGTH] = "";
+    int rank = 0;
+    int64_t length = -1;
+    MPI_Comm_rank(world, &rank);
+    norma_status status = folder_of(output, &folder);
+    if (status == NORMA_OK && rank == 0)
+        status = read_configuration_root(folder, &text);
+    if (text) {
+        const char *at = norma_checkpoint_value_local(text, key, &length);
+        if (at)
+            snprintf(found, sizeof found, "%.*s", (int)length, at);
+        else
+            length = -1;
+    }
+    status = norma_agree(world, status);
+    *value = NULL;
+    if (status == NORMA_OK) {
+        MPI_Bcast(&length, 1, MPI_INT64_T, 0, world);
+        MPI_Bcast(found, (int)sizeof found, MPI_CHAR, 0, world);
+        if (length >= 0)
+            *value = norma_mem_strdup(found);
+        status = norma_agree(world, length < 0 || *value ? NORMA_OK : NORMA_MEMORY);
+    }
+    norma_mem_free(text);
+    norma_mem_free(folder);
+    return status;
+}
+
+static norma_status check_root(const char *folder, const norma_checkpoint_options *options,
+                               bool *exists)
+{
+    char *stored = NULL;
+    struct stat about;
+    *exists = lstat(folder, &about) == 0;
+    if (!*exists || (options->force && !options->resume && S_ISDIR(about.st_mode)))
+        return NORMA_OK;
+    NORMA_TRY(read_configuration_root(folder, &stored));
+    norma_status status =
+        options->resume
+            ? norma_checkpoint_compare_local(folder, stored, options->configuration,
+                                             options->free_keys)
+            : NORMA_FAIL(NORMA_CONFIG,
+                         "%s holds the state of an unfinished run: --resume continues it, --force "
+                         "starts over",
+                         folder);
+    norma_mem_free(stored);
+    return status;
+}
+
+norma_status norma_checkpoint_check(MPI_Comm world, const char *output,
+                                    const norma_checkpoint_options *options)
+{
+    char *folder = NULL;
+    bool exists = false;
+    int rank = 0;
+    MPI_Comm_rank(world, &rank);
+    norma_status status = folder_of(output, &folder);
+    if (status == NORMA_OK && rank == 0)
+        status = check_root(folder, options, &exists);
+    norma_mem_free(folder);
+    return norma_agree(world, status);
+}
+
+/* Is it a name of ours? */
+static bool is_entry(const char *name)
+{
+    return strcmp(name, "configuration") == 0 || strncmp(name, "done-", 5) == 0 ||
+           strncmp(name, "task-", 5) == 0;
+}
+
+/* Removes our files and the folder; with `spare_state` only if there is no result and no state.
+ * Returns whether the folder is gone. */
+static bool remove_root(const char *folder, bool spare_state)
+{
+    char path[PATH_MAX];
+    struct dirent *entry = NULL;
+    bool has_state = false;
+    DIR *dir = opendir(folder);
+    if (!dir)
+        return true;
+    while (spare_state && (entry = readdir(dir)))
+        has_state = has_state || strncmp(entry->d_name, "done-", 5) == 0 ||
+                    strncmp(entry->d_name, "task-", 5) == 0;
+    rewinddir(dir);
+    while (!has_state && (entry = readdir(dir)))
+        if (is_entry(entry->d_name) && strcmp(entry->d_name, "configuration") != 0 &&
+            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < PATH_MAX)
+            unlink(path);
+    closedir(dir);
+    if (has_state)
+        return false;
+    /* Last: without it the rest would be no checkpoint. */
+    if (snprintf(path, sizeof path, "%s/configuration", folder) < PATH_MAX)
+        unlink(path);
+    return rmdir(folder) == 0;
+}
+
+static norma_status make_root(const char *folder, const char *configuration)
+{
+    char path[PATH_MAX];
+    NORMA_TRY(make_path(folder, path, "configuration%.0lld%s", 0, ""));
+    if (mkdir(folder, 0777) != 0)
+        return NORMA_FAIL(NORMA_IO, "cannot make %s: %s", folder, strerror(errno));
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return NORMA_FAIL(NORMA_IO, "cannot write %s: %s", path, strerror(errno));
+    norma_status status = norma_block_write_local(fd, path, first_key, 0, 0, configuration,
+                                                  (int64_t)strlen(configuration) + 1);
+    if (fsync(fd) != 0 && status == NORMA_OK)
+        status = NORMA_FAIL(NORMA_IO, "cannot write %s: %s", path, strerror(errno));
+    close(fd);
+    if (status == NORMA_OK)
+        status = norma_block_sync_folder_local(folder);
+    if (status != NORMA_OK)
+        remove_root(folder, false);
+    return status;
+}
+
+/* Finds or makes the folder; the key comes from the configuration that is stored in it. */
+static norma_status settle_root(norma_checkpoint *c, const norma_checkpoint_options *options)
+{
+    char *stored = NULL;
+    bool exists = false;
+    NORMA_TRY(check_root(c->folder, options, &exists));
+    if (exists && !options->resume && !remove_root(c->folder, false))
+        return NORMA_FAIL(NORMA_IO, "cannot remove %s: it holds files of others", c->folder);
+    c->resumed = exists && options->resume;
+    if (options->resume && !exists)
+        norma_log_info("%s is not there: the run begins anew", c->folder);
+    if (!c->resumed)
+        NORMA_TRY(make_root(c->folder, options->configuration));
+    NORMA_TRY(read_configuration_root(c->folder, &stored));
+    if (!stored)
+        return NORMA_FAIL(NORMA_IO, "%s was removed by somebody else", c->folder);
+    c->key = norma_block_hash_local(first_key, stored, (int64_t)strlen(stored));
+    norma_mem_free(stored);
+    return NORMA_OK;
+}
+
+norma_status norma_checkpoint_open(MPI_Comm world, const char *output,
+                                   const norma_checkpoint_options *options, norma_checkpoint **out)
+{
+    norma_checkpoint *c = NULL;
+    norma_status status = norma_agree(world, NORMA_CALLOC(c, 1));
+    if (status != NORMA_OK) {
+        norma_mem_free(c);
+        return status;
+    }
+    MPI_Comm_dup(world, &c->comm);
+    MPI_Comm_rank(world, &c->rank);
+    c->journal = -1;
+    c->task = -1;
+    status = folder_of(output, &c->folder);
+    if (status == NORMA_OK && c->rank == 0)
+        status = settle_root(c, options);
+    bool made = status == NORMA_OK && c->rank == 0 && !c->resumed;
+    status = norma_agree(world, status);
+    if (status != NORMA_OK) {
+        if (made) /* another rank cannot go on */
+            (void)remove_root(c->folder, true);
+        MPI_Comm_free(&c->comm);
+        norma_mem_free(c->folder);
+        norma_mem_free(c);
+        return status;
+    }
+    int resumed = c->resumed ? 1 : 0;
+    MPI_Bcast(&resumed, 1, MPI_INT, 0, world);
+    MPI_Bcast(&c->key, 1, MPI_UINT64_T, 0, world);
+    c->resumed = resumed != 0;
+    *out = c;
+    return NORMA_OK;
+}
+
+bool norma_checkpoint_resumed_local(const norma_checkpoint *checkpoint)
+{
+    return checkpoint->resumed;
+}
+
+/* All whole entries of one journal; what follows them is cut off. */
+static norma_status replay_journal_root(norma_checkpoint *c, const char *path, int64_t n_tasks,
+                                        unsigned char *done, norma_checkpoint_visit visit,
+                                        void *context)
+{
+    norma_block_header header;
+    void *bytes = NULL;
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return NORMA_FAIL(NORMA_IO, "cannot open %s: %s", path, strerror(errno));
+    off_t end = 0;
+    norma_status status = norma_block_read_local(fd, path, c->key, &header, &bytes);
+    while (status == NORMA_OK && bytes) {
+        if (header.task < 0 || header.task >= n_tasks)
+            status = NORMA_FAIL(NORMA_CONFIG, "%s: task %lld is not one of %lld", path,
+                                (long long)header.task, (long long)n_tasks);
+        else if (!done[header.task])
+            status = visit(context, header.task, bytes, header.size);
+        if (status == NORMA_OK)
+            done[header.task] = 1;
+        NORMA_FREE(bytes);
+        end = lseek(fd, 0, SEEK_CUR);
+        if (status == NORMA_OK)
+            status = norma_block_read_local(fd, path, c->key, &header, &bytes);
+    }
+    NORMA_FREE(bytes);
+    if (status == NORMA_OK && ftruncate(fd, end) != 0)
+        status = NORMA_FAIL(NORMA_IO, "cannot write %s: %s", path, strerror(errno));
+    close(fd);
+    return status;
+}
+
+static norma_status replay_root(norma_checkpoint *c, int64_t n_tasks, unsigned char *done,
+                                norma_checkpoint_visit visit, void *context)
+{
+    char path[PATH_MAX];
+    struct dirent *entry = NULL;
+    norma_status status = NORMA_OK;
+    DIR *dir = opendir(c->folder);
+    if (!dir)
+        return NORMA_FAIL(NORMA_IO, "cannot read %s: %s", c->folder, strerror(errno));
+    while (status == NORMA_OK && (entry = readdir(dir)))
+        if (strncmp(entry->d_name, "done-", 5) == 0 &&
+            snprintf(path, sizeof path, "%s/%s", c->folder, entry->d_name) < PATH_MAX)
+            status = replay_journal_root(c, path, n_tasks, done, visit, context);
+    closedir(dir);
+    return status;
+}
+
+norma_status norma_checkpoint_replay(norma_checkpoint *c, int64_t n_tasks, unsigned char *done,
+                                     norma_checkpoint_visit visit, void *context)
+{
+    norma_status status = NORMA_OK;
+    memset(done, 0, (size_t)n_tasks);
+    if (c->rank == 0)
+        status = replay_root(c, n_tasks, done, visit, context);
+    status = norma_agree(c->comm, status);
+    const int64_t piece = (int64_t)1 << 30;
+    for (int64_t at = 0; status == NORMA_OK && at < n_tasks; at += piece)
+        MPI_Bcast(done + at, (int)(n_tasks - at < piece ? n_tasks - at : piece), MPI_BYTE, 0,
+                  c->comm);
+    return status;
+}
+
+static norma_status open_journal(norma_checkpoint *c, char path[PATH_MAX])
+{
+    NORMA_TRY(make_path(c->folder, path, "done-%06lld%s", c->rank, ""));
+    if (c->journal < 0)
+        c->journal = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    return c->journal >= 0 ? NORMA_OK
+                           : NORMA_FAIL(NORMA_IO, "cannot write %s: %s", path, strerror(errno));
+}
+
+norma_status norma_checkpoint_append_local(norma_checkpoint *c, int64_t task, const void *bytes,
+                                           int64_t size)
+{
+    char path[PATH_MAX];
+    NORMA_TRY(open_journal(c, path));
+    off_t end = lseek(c->journal, 0, SEEK_END);
+    norma_status status = norma_block_write_local(c->journal, path, c->key, task, 0, bytes, size);
+    if (status != NORMA_OK) {
+        /* What arrived of it would hide later entries; if this fails too, the checksum tells. */
+        if (ftruncate(c->journal, end) != 0)
+            norma_log_detail("cannot cut %s", path);
+        return status;
+    }
+    if (c->task != task)
+        return NORMA_OK;
+    NORMA_TRY(norma_checkpoint_sync_local(c)); /* before the state goes */
+    c->task = -1;
+    for (int generation = 0; generation < 2; generation++) {
+        NORMA_TRY(make_path(c->folder, path, "task-%lld%s", task, generation ? ".1" : ".0"));
+        unlink(path);
+    }
+    return NORMA_OK;
+}
+
+/* Writes, syncs and renames one generation. */
+static norma_status replace(const norma_checkpoint *c, const char *beside, const char *path,
+                            int64_t task, int64_t sequence, const void *bytes, int64_t size)
+{
+    int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return NORMA_FAIL(NORMA_IO, "cannot write %s: %s", beside, strerror(errno));
+    norma_status status = norma_block_write_local(fd, beside, c->key, task, sequence, bytes, size);
+    if (status == NORMA_OK && fsync(fd) != 0)
+        status = NORMA_FAIL(NORMA_IO, "cannot write %s: %s", beside, strerror(errno));
+    close(fd);
+    if (status == NORMA_OK && rename(beside, path) != 0)
+        status = NORMA_FAIL(NORMA_IO, "cannot rename %s to %s: %s", beside, path, strerror(errno));
+    if (status != NORMA_OK)
+        unlink(beside);
+    return status;
+}
+
+norma_status norma_checkpoint_save_local(norma_checkpoint *c, int64_t task, const void *bytes,
+                                         int64_t size)
+{
+    char path[PATH_MAX];
+    char beside[PATH_MAX];
+    int64_t sequence = c->task == task ? c->sequence + 1 : 1;
+    NORMA_TRY(make_path(c->folder, path, "task-%lld%s", task, sequence % 2 ? ".1" : ".0"));
+    NORMA_TRY(make_path(c->folder, beside, "task-%lld%s", task, ".new"));
+    NORMA_TRY(replace(c, beside, path, task, sequence, bytes, size));
+    c->task = task;
+    c->sequence = sequence;
+    return norma_block_sync_folder_local(c->folder);
+}
+
+norma_status norma_checkpoint_load_local(norma_checkpoint *c, int64_t task, void **bytes,
+                                         int64_t *size)
+{
+    char path[PATH_MAX];
+    norma_status status = NORMA_OK;
+    int n_files = 0;
+    *bytes = NULL;
+    *size = 0;
+    for (int generation = 0; generation < 2 && status == NORMA_OK; generation++) {
+        norma_block_header header;
+        void *content = NULL;
+        NORMA_TRY(make_path(c->folder, path, "task-%lld%s", task, generation ? ".1" : ".0"));
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+            continue;
+        n_files++;
+        status = norma_block_read_local(fd, path, c->key, &header, &content);
+        close(fd);
+        if (content && header.task == task && (!*bytes || header.sequence > c->sequence)) {
+            NORMA_FREE(*bytes);
+            *bytes = content;
+            *size = header.size;
+            c->task = task;
+            c->sequence = header.sequence;
+        } else {
+            norma_mem_free(content);
+        }
+    }
+    if (status == NORMA_OK && n_files > 0 && !*bytes)
+        norma_log_warning_local("%s/task-%lld: every saved state is damaged; this part begins anew",
+                                c->folder, (long long)task);
+    return status;
+}
+
+norma_status norma_checkpoint_sync_local(norma_checkpoint *c)
+{
+    return c->journal < 0 || fsync(c->journal) == 0
+               ? NORMA_OK
+               : NORMA_FAIL(NORMA_IO, "cannot sync the journal of %s: %s", c->folder,
+                            strerror(errno));
+}
+
+bool norma_checkpoint_close(norma_checkpoint **checkpoint, bool finished)
+{
+    norma_checkpoint *c = *checkpoint;
+    int there = 0;
+    if (!c)
+        return false;
+    if (c->journal >= 0)
+        close(c->journal);
+    MPI_Barrier(c->comm);
+    if (c->rank == 0)
+        there = remove_root(c->folder, !finished) ? 0 : 1;
+    MPI_Bcast(&there, 1, MPI_INT, 0, c->comm);
+    MPI_Comm_free(&c->comm);
+    norma_mem_free(c->folder);
+    NORMA_FREE(*checkpoint);
+    return there != 0;
+}

@@ -1,0 +1,90 @@
+#ifndef NORMA_IO_CHECKPOINT_CHECKPOINT_H
+#define NORMA_IO_CHECKPOINT_CHECKPOINT_H
+/*
+ * The state of an unfinished run, in the folder FILE.ckpt beside its result FILE:
+ *
+ *     configuration     what the run computes; a resume with another one is refused
+ *     done-NNNNNN       journals, one a writing process: the results of finished tasks, appended
+ *     task-N.0, .1      the state of a task under way, two generations
+ *
+ * A run that resumes makes its result file anew from the journals, so that nothing depends on what
+ * a killed run left in FILE.part, and goes on from the states. Journals and states do not know how
+ * many ranks wrote them. Every entry and file carries a checksum over its content, its task and the
+ * configuration: what a kill or a full disk cut off is recognized and counts as not there. States
+ * are written beside, synced and renamed over the older generation.
+ *
+ * Content is opaque and in this machine's own representation.
+ */
+#include "src/base/status.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct norma_checkpoint norma_checkpoint;
+
+typedef struct norma_checkpoint_options {
+    bool resume;                  /* go on from an existing one; there need not be any */
+    bool force;                   /* without resume: an existing one is removed */
+    const char *configuration;    /* norma_config_write's text, and further "  key: value" lines */
+    const char *const *free_keys; /* NULL-terminated: may differ on resume ("output") */
+} norma_checkpoint_options;
+
+/* A hash of content, for lines of the configuration. Local. */
+uint64_t norma_checkpoint_hash_local(const void *bytes, int64_t size);
+
+/* The value of a key in the configuration of the checkpoint of `output`, a counted text; *value =
+ * NULL when there is no checkpoint or no such key. Collective over world, equal on all ranks. */
+NORMA_MUST_USE norma_status norma_checkpoint_recall(MPI_Comm world, const char *output,
+                                                    const char *key, char **value);
+
+/* Only what open refuses: NORMA_CONFIG when there is a checkpoint and neither resume nor force,
+ * when it is of another configuration (naming the first key that differs), or is damaged.
+ * Collective. */
+NORMA_MUST_USE norma_status norma_checkpoint_check(MPI_Comm world, const char *output,
+                                                   const norma_checkpoint_options *options);
+
+/* Makes the folder, or finds it. Collective over world, arguments equal; caller owns *out. Errors
+ * of norma_checkpoint_check; NORMA_IO when it cannot be written. */
+NORMA_MUST_USE norma_status norma_checkpoint_open(MPI_Comm world, const char *output,
+                                                  const norma_checkpoint_options *options,
+                                                  norma_checkpoint **out);
+
+/* Was there one to go on from? Local. */
+bool norma_checkpoint_resumed_local(const norma_checkpoint *checkpoint);
+
+/* Is told of one finished task; `bytes` is aligned for double. */
+typedef norma_status (*norma_checkpoint_visit)(void *context, int64_t task, const void *bytes,
+                                               int64_t size);
+
+/* done[n_tasks] (equal on all ranks) = which tasks are finished; rank 0 visits each of them once.
+ * Torn ends of journals are cut off. Once, before anything is appended. Collective. */
+NORMA_MUST_USE norma_status norma_checkpoint_replay(norma_checkpoint *checkpoint, int64_t n_tasks,
+                                                    unsigned char *done,
+                                                    norma_checkpoint_visit visit, void *context);
+
+/* Appends a finished task to this process's journal and removes the task's state. It survives a
+ * kill of the process at once, one of the machine from the next sync (or removal of a state) on.
+ * NORMA_IO. */
+NORMA_MUST_USE norma_status norma_checkpoint_append_local(norma_checkpoint *checkpoint,
+                                                          int64_t task, const void *bytes,
+                                                          int64_t size);
+
+/* Replaces the older generation of a task's state, synced. NORMA_IO; the newer one is still there
+ * then. */
+NORMA_MUST_USE norma_status norma_checkpoint_save_local(norma_checkpoint *checkpoint, int64_t task,
+                                                        const void *bytes, int64_t size);
+
+/* The newest whole state of a task, counted memory that the caller frees; *bytes = NULL when there
+ * is none. */
+NORMA_MUST_USE norma_status norma_checkpoint_load_local(norma_checkpoint *checkpoint, int64_t task,
+                                                        void **bytes, int64_t *size);
+
+/* Brings the journal of this process to the disk. NORMA_IO. */
+NORMA_MUST_USE norma_status norma_checkpoint_sync_local(norma_checkpoint *checkpoint);
+
+/* Closes; the folder is removed when `finished`, or when it holds neither a result nor a state.
+ * Returns whether it is still there, equal on all ranks. Collective; nulls, NULL is allowed. */
+bool norma_checkpoint_close(norma_checkpoint **checkpoint, bool finished);
+
+#endif

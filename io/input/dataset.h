@@ -1,0 +1,37 @@
+#ifndef NORMA_IO_INPUT_DATASET_H
+#define NORMA_IO_INPUT_DATASET_H
+/* Data sets of images: IDX files, as Fashion-MNIST comes, CIFAR's binary files, both plain or gzip,
+ * and datasets of HDF5 files. */
+#include "src/network/images.h"
+
+#include <mpi.h>
+#include <stdint.h>
+
+typedef struct norma_dataset norma_dataset;
+
+/* Reads the first n_images test images and their labels. `name` is
+ *   "fashion-mnist"  found in $NORMA_DATA or where Debian's dataset-fashion-mnist puts it;
+ *   "cifar-10", "cifar-100"  test_batch.bin or test.bin in $NORMA_DATA, or in the folder of the
+ *                    binary archives (cifar-10-batches-bin, cifar-100-binary) there;
+ *   a folder         with t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, .gz or not, or with
+ *                    test_batch.bin (CIFAR-10) or test.bin (CIFAR-100);
+ *   a file           of images (IDX, ubyte, 3 axes); its labels are taken from beside it when the
+ *                    name with "labels-idx1" for "images-idx3" exists; or NAME.bin, .bin.gz: CIFAR,
+ *                    whose size tells which;
+ *   "FILE:PATH"      a dataset [n, channels, height, width], [n, height, width] or [n, inputs] of
+ * an HDF5 file, of any real type; labels from the dataset `labels` beside it. IDX and CIFAR files
+ * are read to their end and checked (magic number, extents, length, labels, gzip checksum). Held
+ * once a node. NORMA_CONFIG for anything else. Collective over comm; caller owns *out. */
+NORMA_MUST_USE norma_status norma_dataset_read(MPI_Comm comm, const char *name, int64_t n_images,
+                                               norma_dataset **out);
+
+/* The images; borrowed from the data set, equal on all ranks. Local. */
+const norma_images *norma_dataset_images_local(const norma_dataset *dataset);
+
+/* The path of the image file; borrowed. Local. */
+const char *norma_dataset_path_local(const norma_dataset *dataset);
+
+/* Collective; nulls; NULL is allowed. */
+void norma_dataset_destroy(norma_dataset **dataset);
+
+#endif

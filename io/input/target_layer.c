@@ -1,0 +1,230 @@
+#include "io/input/target_layer.h"
+
+#include "src/base/index.h"
+#include "src/base/mem.h"
+#include "src/base/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PATH_LENGTH 64
+#define NAME_LENGTH 128
+#define N_NAMES(names) ((int64_t)(sizeof(names) / sizeof(names)[0]))
+
+/* Largest stride or padding taken seriously. */
+#define MAX_PIXELS 1000000
+
+static const char *const member_names[] = {"weight",  "bias",    "bn_gamma",
+                                           "bn_beta", "bn_mean", "bn_var"};
+static const char *const attribute_names[] = {"type",    "activation", "negative_slope", "stride",
+                                              "padding", "pool",       "bn_eps"};
+
+/* Convolutions have more options than these layers. */
+static const char *const refused_attributes[] = {"dilation", "groups", "padding_mode"};
+
+/* batch norm's datasets, in the order of norma_layer_fold. */
+static const char *const bn_names[] = {"bn_gamma", "bn_beta", "bn_mean", "bn_var"};
+
+static bool is_among(const char *name, const char *const *names, int64_t n)
+{
+    for (int64_t k = 0; k < n; k++)
+        if (strcmp(name, names[k]) == 0)
+            return true;
+    return false;
+}
+
+/* A dataset that is not understood could change what the layer computes. */
+static norma_status check_members(const norma_h5_input *input, const char *group)
+{
+    int64_t n = 0;
+    NORMA_TRY(norma_h5_input_count_root(input, group, &n));
+    for (int64_t i = 0; i < n; i++) {
+        char name[NAME_LENGTH];
+        NORMA_TRY(norma_h5_input_member_root(input, group, i, name, sizeof name));
+        if (is_among(name, member_names, N_NAMES(member_names)))
+            continue;
+        const char *nearest = norma_text_nearest(name, member_names, N_NAMES(member_names));
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "%s: %s: unknown member '%s'%s%s%s; a layer holds weight, "
+                          "bias, bn_gamma, bn_beta, bn_mean, bn_var",
+                          norma_h5_input_name_root(input), group, name,
+                          nearest ? " (did you mean '" : "", nearest ? nearest : "",
+                          nearest ? "'?)" : "");
+    }
+    return NORMA_OK;
+}
+
+/* Attributes are free, but not those that look like ours or that change a convolution. */
+static norma_status check_attributes(const norma_h5_input *input, const char *group)
+{
+    int64_t n = 0;
+    NORMA_TRY(norma_h5_input_count_attributes_root(input, group, &n));
+    for (int64_t i = 0; i < n; i++) {
+        char name[NAME_LENGTH];
+        NORMA_TRY(norma_h5_input_attribute_root(input, group, i, name, sizeof name));
+        if (is_among(name, attribute_names, N_NAMES(attribute_names)))
+            continue;
+        if (is_among(name, refused_attributes, N_NAMES(refused_attributes)))
+            return NORMA_FAIL(NORMA_CONFIG, "%s: %s: attribute %s is not supported",
+                              norma_h5_input_name_root(input), group, name);
+        const char *nearest = norma_text_nearest(name, attribute_names, N_NAMES(attribute_names));
+        if (nearest)
+            return NORMA_FAIL(NORMA_CONFIG, "%s: %s: unknown attribute '%s' (did you mean '%s'?)",
+                              norma_h5_input_name_root(input), group, name, nearest);
+    }
+    return NORMA_OK;
+}
+
+norma_status norma_target_read_pair_root(const norma_h5_input *input, const char *object,
+                                         const char *name, int64_t least, int64_t pair[2])
+{
+    double values[2] = {0, 0};
+    int64_t n = 0;
+    if (!norma_h5_input_has_attribute_root(input, object, name))
+        return NORMA_OK;
+    NORMA_TRY(norma_h5_input_numbers_root(input, object, name, 1, 2, values, &n));
+    for (int64_t k = 0; k < 2; k++) {
+        double x = values[k < n ? k : 0];
+        if (!(x >= (double)least && x <= MAX_PIXELS) || x != (double)(int64_t)x)
+            return NORMA_FAIL(NORMA_CONFIG,
+                              "%s: %s: attribute %s is %g; a whole number from %" PRId64
+                              " on is expected",
+                              norma_h5_input_name_root(input), object, name, x, least);
+        pair[k] = (int64_t)x;
+    }
+    return NORMA_OK;
+}
+
+/* A name that must be there (fallback NULL) or may be missing. */
+static norma_status read_name(const norma_h5_input *input, const char *group, const char *name,
+                              const char *fallback, char out[NAME_LENGTH])
+{
+    if (norma_h5_input_has_attribute_root(input, group, name))
+        return norma_h5_input_text_root(input, group, name, out, NAME_LENGTH);
+    if (!fallback)
+        return NORMA_FAIL(NORMA_CONFIG, "%s: %s: attribute %s is missing",
+                          norma_h5_input_name_root(input), group, name);
+    snprintf(out, NAME_LENGTH, "%s", fallback);
+    return NORMA_OK;
+}
+
+static norma_status read_activation(const norma_h5_input *input, const char *group,
+                                    norma_activation *activation)
+{
+    char text[NAME_LENGTH];
+    int64_t n = 0;
+    NORMA_TRY(read_name(input, group, "activation", NULL, text));
+    norma_status status = norma_activation_from_name(text, activation);
+    if (status != NORMA_OK)
+        return norma_status_context(status, "%s: %s: ", norma_h5_input_name_root(input), group);
+    if (activation->kind != NORMA_ACTIVATION_LEAKY_RELU ||
+        !norma_h5_input_has_attribute_root(input, group, "negative_slope"))
+        return NORMA_OK;
+    NORMA_TRY(norma_h5_input_numbers_root(input, group, "negative_slope", 1, 1,
+                                          &activation->negative_slope, &n));
+    if (!(activation->negative_slope > 0 && activation->negative_slope < 1))
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "%s: %s: attribute negative_slope is %g; a number between 0 and 1 is "
+                          "expected",
+                          norma_h5_input_name_root(input), group, activation->negative_slope);
+    return NORMA_OK;
+}
+
+static norma_status read_extents(const norma_h5_input *input, const char *group, norma_layer *layer)
+{
+    char path[PATH_LENGTH];
+    int rank = 0;
+    int64_t extents[NORMA_H5_INPUT_MAX_RANK] = {1, 1, 1, 1};
+    int64_t ignored = 0;
+    snprintf(path, sizeof path, "%s/weight", group);
+    NORMA_TRY(norma_h5_input_shape_root(input, path, 2, 4, &rank, extents));
+    if (rank == 3 || (rank == 4 && layer->kind == NORMA_LAYER_LINEAR))
+        return NORMA_FAIL(
+            NORMA_CONFIG, "%s: %s: has %d axes, %s", norma_h5_input_name_root(input), path, rank,
+            layer->kind == NORMA_LAYER_LINEAR ? "[outputs, inputs] are expected"
+                                              : "[outputs, inputs, height, width] are expected");
+    layer->n_channels_out = extents[0];
+    layer->n_channels_in = extents[1];
+    layer->kernel = (norma_kernel_shape){rank == 4 ? extents[2] : 1, rank == 4 ? extents[3] : 1};
+    NORMA_TRY(norma_index_multiply(extents[0], extents[1], "elements of a weight", &ignored));
+    return norma_index_multiply(ignored, norma_kernel_taps(layer->kernel), "elements of a weight",
+                                &ignored);
+}
+
+norma_status norma_target_describe_layer_root(const norma_h5_input *input, const char *group,
+                                              norma_layer *layer)
+{
+    char text[NAME_LENGTH];
+    const char *file = norma_h5_input_name_root(input);
+    NORMA_TRY(check_attributes(input, group));
+    NORMA_TRY(read_name(input, group, "type", NULL, text));
+    norma_status status = norma_layer_kind_from_name(text, &layer->kind);
+    if (status != NORMA_OK)
+        return norma_status_context(status, "%s: %s: ", file, group);
+    NORMA_TRY(read_activation(input, group, &layer->activation));
+    NORMA_TRY(read_name(input, group, "pool", "none", text));
+    status = norma_pool_from_name(text, &layer->pool);
+    if (status != NORMA_OK)
+        return norma_status_context(status, "%s: %s: ", file, group);
+    NORMA_TRY(norma_target_read_pair_root(input, group, "stride", 1, layer->stride));
+    NORMA_TRY(norma_target_read_pair_root(input, group, "padding", 0, layer->padding));
+    if (layer->kind == NORMA_LAYER_LINEAR && (layer->stride[0] != 1 || layer->stride[1] != 1 ||
+                                              layer->padding[0] != 0 || layer->padding[1] != 0))
+        return NORMA_FAIL(NORMA_CONFIG, "%s: %s: a linear layer has no stride or padding", file,
+                          group);
+    NORMA_TRY(read_extents(input, group, layer));
+    return check_members(input, group);
+}
+
+static norma_status read_batch_norm(const norma_h5_input *input, const char *group,
+                                    norma_layer *layer, double *arrays)
+{
+    char path[PATH_LENGTH];
+    double eps = 1e-5; /* PyTorch's default */
+    int64_t n = 0;
+    int64_t c2 = layer->n_channels_out;
+    for (int k = 0; k < 4; k++) {
+        snprintf(path, sizeof path, "%s/%s", group, bn_names[k]);
+        NORMA_TRY(norma_h5_input_read_root(input, path, 1, &c2, arrays + k * c2));
+    }
+    if (norma_h5_input_has_attribute_root(input, group, "bn_eps")) {
+        NORMA_TRY(norma_h5_input_numbers_root(input, group, "bn_eps", 1, 1, &eps, &n));
+        if (eps < 0)
+            return NORMA_FAIL(NORMA_CONFIG, "%s: %s: attribute bn_eps is %g; it cannot be negative",
+                              norma_h5_input_name_root(input), group, eps);
+    }
+    norma_status status =
+        norma_layer_fold(layer, arrays, arrays + c2, arrays + 2 * c2, arrays + 3 * c2, eps);
+    if (status != NORMA_OK)
+        return norma_status_context(status, "%s: %s: ", norma_h5_input_name_root(input), group);
+    return NORMA_OK;
+}
+
+norma_status norma_target_read_layer_root(const norma_h5_input *input, const char *group,
+                                          norma_layer *layer)
+{
+    char path[PATH_LENGTH];
+    double *arrays = NULL;
+    bool any = false;
+    int64_t extents[4] = {layer->n_channels_out, layer->n_channels_in, layer->kernel.height,
+                          layer->kernel.width};
+    int rank = 0;
+    int64_t ignored[NORMA_H5_INPUT_MAX_RANK];
+    snprintf(path, sizeof path, "%s/weight", group);
+    NORMA_TRY(norma_h5_input_shape_root(input, path, 2, 4, &rank, ignored));
+    NORMA_TRY(norma_h5_input_read_root(input, path, rank, extents, layer->weight));
+    snprintf(path, sizeof path, "%s/bias", group);
+    if (norma_h5_input_has_root(input, path))
+        NORMA_TRY(norma_h5_input_read_root(input, path, 1, extents, layer->bias));
+    for (int k = 0; k < 4; k++) {
+        snprintf(path, sizeof path, "%s/%s", group, bn_names[k]);
+        any = any || norma_h5_input_has_root(input, path);
+    }
+    if (!any)
+        return NORMA_OK;
+    NORMA_TRY(NORMA_ALLOC(arrays, 4 * layer->n_channels_out));
+    norma_status status = read_batch_norm(input, group, layer, arrays);
+    NORMA_FREE(arrays);
+    return status;
+}

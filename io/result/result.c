@@ -1,0 +1,406 @@
+#define _GNU_SOURCE /* fallocate */
+#include "io/result/result.h"
+
+#include "io/result/guard.h"
+#include "io/result/provenance.h"
+#include "io/result/result_claim.h"
+#include "io/result/result_internal.h"
+#include "mpi/runtime/agree.h"
+#include "mpi/runtime/log.h"
+#include "src/base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+/* Room for what HDF5 adds to the values: headers, indices, attributes. */
+static const int64_t metadata_room = (int64_t)256 << 10;
+
+/* The same for one group or variable. */
+static const int64_t object_room = (int64_t)16 << 10;
+
+/* The folder of a path, "." when it names none. */
+static void folder_of(const char *path, char folder[PATH_MAX])
+{
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) : 1;
+    if (slash == path)
+        length = 1;
+    snprintf(folder, PATH_MAX, "%.*s", (int)length, slash ? path : ".");
+}
+
+static norma_status check_path_root(const char *path)
+{
+    char folder[PATH_MAX];
+    struct stat about;
+    size_t length = strlen(path);
+    if (length == 0 || path[length - 1] == '/')
+        return NORMA_FAIL(NORMA_CONFIG, "output '%s' is no file name", path);
+    if (length + sizeof ".part" > PATH_MAX)
+        return NORMA_FAIL(NORMA_CONFIG, "the name of the output is too long (%zu bytes)", length);
+    folder_of(path, folder);
+    if (stat(folder, &about) != 0)
+        return NORMA_FAIL(NORMA_IO, "cannot write %s: folder %s: %s", path, folder,
+                          strerror(errno));
+    if (!S_ISDIR(about.st_mode))
+        return NORMA_FAIL(NORMA_IO, "cannot write %s: %s is no folder", path, folder);
+    if (access(folder, W_OK | X_OK) != 0)
+        return NORMA_FAIL(NORMA_IO, "cannot write %s: folder %s: %s", path, folder,
+                          strerror(errno));
+    return NORMA_OK;
+}
+
+/* The status attribute of an existing file into text, "" when there is none. */
+static void read_status_root(const char *path, char text[32])
+{
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    char *found = NULL;
+    text[0] = '\0';
+    if (file < 0) {
+        H5Eclear2(H5E_DEFAULT);
+        return;
+    }
+    if (norma_h5_get_text_local(file, "status", &found) == NORMA_OK && found)
+        snprintf(text, 32, "%.31s", found);
+    norma_mem_free(found);
+    H5Fclose(file);
+}
+
+static norma_status check_existing_root(const char *path, bool force, bool resume)
+{
+    struct stat about;
+    char end[32];
+    if (lstat(path, &about) != 0)
+        return NORMA_OK;
+    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode))
+        return NORMA_FAIL(NORMA_CONFIG, "output %s exists and is no regular file", path);
+    if (!norma_h5_is_hdf5_local(path))
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "output %s exists and is not an HDF5 file: it is not replaced, not even "
+                          "with --force",
+                          path);
+    read_status_root(path, end);
+    if (!end[0])
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "output %s exists and is no result of Norma's: it is not replaced, not "
+                          "even with --force",
+                          path);
+    bool stopped = strcmp(end, "stopped") == 0;
+    if (force || (resume && stopped))
+        return NORMA_OK;
+    return NORMA_FAIL(
+        NORMA_CONFIG,
+        "output %s exists with status %s: %schoose another name, or --force to replace it", path,
+        end, stopped ? "--resume continues that run; or " : "");
+}
+
+static norma_status check_space_root(const char *path, int64_t bytes)
+{
+    char folder[PATH_MAX];
+    struct statvfs about;
+    folder_of(path, folder);
+    if (bytes <= 0 || statvfs(folder, &about) != 0)
+        return NORMA_OK;
+    double available = (double)about.f_bavail * (double)about.f_frsize;
+    if ((double)bytes <= available)
+        return NORMA_OK;
+    return NORMA_FAIL(NORMA_LIMIT,
+                      "output %s needs %lld bytes, its file system has %.0f available: free space, "
+                      "write elsewhere or save less",
+                      path, (long long)bytes, available);
+}
+
+static norma_status check_root(const char *path, const norma_result_options *options)
+{
+    char part[PATH_MAX];
+    NORMA_TRY(check_path_root(path));
+    snprintf(part, sizeof part, "%s.part", path);
+    NORMA_TRY(norma_claim_check_writer_root(path, part));
+    NORMA_TRY(check_existing_root(path, options->force, options->resume));
+    return check_space_root(path, options->bytes);
+}
+
+norma_status norma_result_check(MPI_Comm world, const char *path,
+                                const norma_result_options *options)
+{
+    int rank = 0;
+    norma_h5_prepare_local();
+    MPI_Comm_rank(world, &rank);
+    return norma_agree(world, rank == 0 ? check_root(path, options) : NORMA_OK);
+}
+
+static void destroy(norma_result **file)
+{
+    norma_result *f = *file;
+    norma_result_forget_local(f);
+    norma_mem_free(f->samples);
+    norma_mem_free(f->path);
+    norma_mem_free(f->part);
+    norma_claim_release_root(f);
+    MPI_Comm_free(&f->comm);
+    norma_mem_free(f);
+    *file = NULL;
+}
+
+static norma_status allocate(norma_result *file, const char *path)
+{
+    size_t length = strlen(path) + sizeof ".part";
+    file->path = norma_mem_strdup(path);
+    NORMA_TRY(NORMA_CALLOC(file->part, (int64_t)length));
+    snprintf(file->part, length, "%s.part", path);
+    return file->path ? NORMA_OK : NORMA_MEMORY;
+}
+
+/* Changes of metadata are collective, and HDF5 hands what one rank has in its metadata cache to
+ * those that have not: it hangs or fails where the caches of the ranks differ. They would, since
+ * rank 0 writes more than others and each cache would let go of what it has not used for long. So
+ * nothing is let go of. */
+static bool keep_metadata(hid_t access_list)
+{
+    H5AC_cache_config_t config = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
+    if (H5Pget_mdc_config(access_list, &config) < 0)
+        return false;
+    config.evictions_enabled = false;
+    config.incr_mode = H5C_incr__off;
+    config.flash_incr_mode = H5C_flash_incr__off;
+    config.decr_mode = H5C_decr__off;
+    return H5Pset_mdc_config(access_list, &config) >= 0;
+}
+
+static norma_status open_parallel(norma_result *file)
+{
+    norma_status status = NORMA_OK;
+    hid_t creation = norma_schema_group_properties_local(H5P_FILE_CREATE);
+    hid_t access_list = H5Pcreate(H5P_FILE_ACCESS);
+    if (H5Pset_fapl_mpio(access_list, file->comm, MPI_INFO_NULL) < 0 ||
+        !keep_metadata(access_list) || H5Pset_fclose_degree(access_list, H5F_CLOSE_STRONG) < 0)
+        status = NORMA_H5_FAIL(NORMA_LIBRARY, "parallel HDF5 cannot be set up");
+    status = norma_agree(file->comm, status);
+    if (status == NORMA_OK) {
+        file->file = H5Fcreate(file->part, H5F_ACC_TRUNC, creation, access_list);
+        status = NORMA_H5_WROTE(file->file >= 0, "cannot create %s", file->part);
+        status = norma_agree(file->comm, status);
+    }
+    H5Pclose(access_list);
+    H5Pclose(creation);
+    return status;
+}
+
+/* What tells a file of ours, and its state. */
+static norma_status mark_running(const norma_result *file)
+{
+    NORMA_TRY(norma_h5_set_text(file->file, "status", "running"));
+    return norma_h5_set_text(file->file, "norma_version", norma_provenance_version_local());
+}
+
+norma_status norma_result_create(MPI_Comm world, const char *path,
+                                 const norma_result_options *options, norma_result **out)
+{
+    int topology = MPI_UNDEFINED;
+    norma_result *file = NULL;
+    norma_h5_prepare_local();
+    MPI_Topo_test(world, &topology);
+    norma_status status =
+        topology == MPI_UNDEFINED
+            ? NORMA_CALLOC(file, 1)
+            : NORMA_FAIL(NORMA_LIBRARY, "a result file cannot use a Cartesian communicator");
+    status = norma_agree(world, status);
+    if (status != NORMA_OK) {
+        norma_mem_free(file);
+        return status;
+    }
+    MPI_Comm_dup(world, &file->comm);
+    MPI_Comm_rank(world, &file->rank);
+    file->file = H5I_INVALID_HID;
+    file->descriptor = -1;
+    file->force = options->force;
+    file->resume = options->resume;
+    status = allocate(file, path);
+    if (status == NORMA_OK && file->rank == 0)
+        status = check_root(path, options);
+    if (status == NORMA_OK && file->rank == 0)
+        status = norma_claim_part_root(file);
+    status = norma_agree(file->comm, status);
+    if (status == NORMA_OK)
+        status = norma_agree(file->comm, norma_claim_check_reach_local(file));
+    if (status == NORMA_OK)
+        status = norma_result_reserve(file, object_room);
+    if (status == NORMA_OK)
+        status = open_parallel(file);
+    if (status == NORMA_OK)
+        status = norma_agree(file->comm, mark_running(file));
+    if (status != NORMA_OK) {
+        norma_result_abandon(&file);
+        return status;
+    }
+    *out = file;
+    return NORMA_OK;
+}
+
+/* HDF5 does not tell how long a file under MPI-IO is going to be: an upper bound is kept, which
+ * each flush corrects. */
+static norma_status reserve_root(norma_result *file, int64_t bytes)
+{
+    struct statvfs about;
+    file->promised += bytes > 0 ? bytes + bytes / 1024 + object_room : 0;
+    int64_t length = file->promised + metadata_room;
+    if (fallocate(file->descriptor, FALLOC_FL_KEEP_SIZE, 0, (off_t)length) == 0)
+        return NORMA_OK;
+    int reason = errno;
+    double available = 0;
+    if (fstatvfs(file->descriptor, &about) == 0)
+        available = (double)about.f_bavail * (double)about.f_frsize;
+    /* A file system without reservation: what it calls available has to do. */
+    if (reason != ENOSPC && reason != EDQUOT && reason != EFBIG &&
+        (double)(bytes + metadata_room) <= available)
+        return NORMA_OK;
+    return NORMA_FAIL(NORMA_IO,
+                      "cannot write %s: %lld bytes are needed for the file so far, %.0f are "
+                      "available on top of what it has (%s)",
+                      file->part, (long long)length, available, strerror(reason));
+}
+
+norma_status norma_result_reserve(norma_result *file, int64_t bytes)
+{
+    return norma_agree(file->comm, file->rank == 0 ? reserve_root(file, bytes) : NORMA_OK);
+}
+
+/* HDF5 reports success when it could not write its metadata; so space for them is made sure of
+ * first, and what arrived is looked at afterwards. */
+static norma_status flush(norma_result *file)
+{
+    struct stat about;
+    norma_status status = file->rank == 0 ? norma_claim_check_root(file) : NORMA_OK;
+    status = norma_agree(file->comm, status);
+    if (status == NORMA_OK)
+        status = norma_result_reserve(file, 0);
+    if (status != NORMA_OK)
+        return status;
+    herr_t result = H5Fflush(file->file, H5F_SCOPE_GLOBAL);
+    status = NORMA_H5_WROTE(result >= 0, "cannot write %s", file->part);
+    if (status == NORMA_OK && file->rank == 0 && fstat(file->descriptor, &about) == 0)
+        file->promised = (int64_t)about.st_size;
+    status = norma_agree(file->comm, status);
+    if (status == NORMA_OK)
+        status = norma_agree(file->comm, norma_result_verify_local(file));
+    return status;
+}
+
+norma_status norma_result_begin(norma_result *file)
+{
+    return flush(file);
+}
+
+norma_status norma_result_flush(norma_result *file)
+{
+    norma_status status = flush(file);
+    if (status == NORMA_OK)
+        file->has_cells = true;
+    return status;
+}
+
+static norma_status sync_folder_root(const char *path)
+{
+    char folder[PATH_MAX];
+    folder_of(path, folder);
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    /* Some file systems cannot sync a folder (EINVAL): they have nothing better to offer. */
+    if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP)) {
+        int reason = errno;
+        if (fd >= 0)
+            close(fd);
+        return NORMA_FAIL(NORMA_IO, "cannot sync folder %s: %s", folder, strerror(reason));
+    }
+    close(fd);
+    return NORMA_OK;
+}
+
+/* The closed .part becomes FILE, if it is what it should be. */
+static norma_status publish_root(norma_result *file, const char *end)
+{
+    char found[32];
+    struct stat about;
+    read_status_root(file->part, found);
+    if (strcmp(found, end) != 0)
+        return NORMA_FAIL(NORMA_IO, "%s is damaged: what was written does not open", file->part);
+    /* Gives back what was reserved behind the end. */
+    if (fstat(file->descriptor, &about) != 0 || ftruncate(file->descriptor, about.st_size) != 0 ||
+        fsync(file->descriptor) != 0)
+        return NORMA_FAIL(NORMA_IO, "cannot write %s: %s", file->part, strerror(errno));
+    read_status_root(file->path, found);
+    if (!file->force && !(file->resume && strcmp(found, "stopped") == 0) &&
+        lstat(file->path, &about) == 0)
+        return NORMA_FAIL(NORMA_IO,
+                          "%s appeared during the run: it is not replaced; the results "
+                          "are in %s",
+                          file->path, file->part);
+    if (rename(file->part, file->path) != 0)
+        return NORMA_FAIL(NORMA_IO, "cannot rename %s to %s: %s", file->part, file->path,
+                          strerror(errno));
+    return sync_folder_root(file->path);
+}
+
+norma_status norma_result_close(norma_result **file, norma_result_end end)
+{
+    norma_result *f = *file;
+    const char *text = end == NORMA_RESULT_COMPLETE ? "complete" : "stopped";
+    char now[24] = "";
+    if (f->rank == 0)
+        norma_provenance_now_local(now);
+    MPI_Bcast(now, (int)sizeof now, MPI_CHAR, 0, f->comm);
+    norma_status status = norma_h5_set_text(f->file, "finished", now);
+    if (status == NORMA_OK)
+        status = norma_h5_set_text(f->file, "status", text);
+    status = norma_agree(f->comm, status);
+    if (status == NORMA_OK)
+        status = flush(f);
+    if (status == NORMA_OK) {
+        herr_t result = H5Fclose(f->file);
+        status = NORMA_H5_WROTE(result >= 0, "cannot write %s", f->part);
+        f->file = H5I_INVALID_HID;
+        status = norma_agree(f->comm, status);
+    }
+    if (status == NORMA_OK) {
+        f->has_cells = true;
+        status = norma_agree(f->comm, f->rank == 0 ? publish_root(f, text) : NORMA_OK);
+    }
+    if (status != NORMA_OK) {
+        norma_result_abandon(file);
+        return status;
+    }
+    destroy(file);
+    return NORMA_OK;
+}
+
+static void tidy_part_root(norma_result *file)
+{
+    hid_t part = file->has_cells ? H5Fopen(file->part, H5F_ACC_RDONLY, H5P_DEFAULT) : -1;
+    if (part >= 0) {
+        H5Fclose(part);
+        norma_log_info("finished cells are kept in %s", file->part);
+    } else {
+        unlink(file->part);
+    }
+}
+
+void norma_result_abandon(norma_result **file)
+{
+    norma_result *f = *file;
+    if (!f)
+        return;
+    if (f->file >= 0)
+        H5Fclose(f->file);
+    MPI_Barrier(f->comm);
+    /* Without the claim, FILE.part is not ours to remove. */
+    if (norma_claim_holds_root(f))
+        tidy_part_root(f);
+    H5Eclear2(H5E_DEFAULT);
+    norma_guard_clear_local();
+    MPI_Barrier(f->comm);
+    destroy(file);
+}

@@ -1,0 +1,407 @@
+#include "mpi/krylov/product.h"
+
+#include "mpi/runtime/agree.h"
+#include "src/base/index.h"
+#include "src/base/mem.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* Weights beyond this have products whose squares leave the range of doubles. */
+#define LARGEST_WEIGHT 1e70
+
+/* Features that a thread draws at a time. */
+#define CHUNK 64
+
+/* Behind the n sums over features of an all-reduce: the sum of x and that of its squares. */
+enum { SUM, SQUARES };
+
+/* What the weights of this rank are, found in one look at each of them. */
+typedef struct survey {
+    int64_t bad_first, bad_second;        /* first number that is no weight; INT64_MAX: none */
+    int64_t n_zero, first_zero;           /* features without weights; INT64_MAX: none */
+    double largest_first, largest_second; /* |weight| */
+    double *squares;                      /* [share]: of the columns of M; NULL with the max rule */
+} survey;
+
+struct norma_product {
+    MPI_Comm comm;
+    norma_width_rule *rule;
+    const norma_tensor *w1, *w2;
+    int64_t n_features, first, n_share;
+    norma_khatri_rao *kr;     /* double precision */
+    norma_khatri_rao *single; /* NULL: none */
+    norma_khatri_rao *used;   /* one of them */
+    double *full;   /* [n + NORMA_PRODUCT_EXTRA]: what goes into KR', and what comes out of KR */
+    int *counts;    /* [ranks]: shares, for gathering */
+    int *positions; /* [ranks] */
+    survey found;
+};
+
+/* norma_khatri_rao_source.fill of this rank's features. */
+static void draw(const void *context, int64_t start, int64_t count, double *first, double *second)
+{
+    const norma_product *product = context;
+    norma_tensor_fill(product->w1, product->first + start, count, first);
+    norma_tensor_fill(product->w2, product->first + start, count, second);
+}
+
+static norma_status bad_weight(const norma_product *product, const char *name, int64_t e,
+                               int64_t width, double value)
+{
+    return NORMA_FAIL(
+        NORMA_CONFIG, "source weight %s of feature %lld, number %lld of its %lld, is %g: %s", name,
+        (long long)(product->first + e / width), (long long)(e % width), (long long)width, value,
+        isfinite(value) ? "too large for double precision" : "a finite value is expected");
+}
+
+/* *largest of |x|, and the index of the first number that is no weight, INT64_MAX: none. */
+static int64_t screen(const double *x, int64_t n, double *largest)
+{
+    *largest = 0;
+    for (int64_t e = 0; e < n; e++) {
+        double size = fabs(x[e]);
+        if (!(size <= LARGEST_WEIGHT))
+            return e;
+        *largest = size > *largest ? size : *largest;
+    }
+    return INT64_MAX;
+}
+
+/* One feature; `column` [n_rows] is room. */
+static void look_at(const norma_product *product, int64_t t, const double *first,
+                    const double *second, double *column, survey *s)
+{
+    const norma_width_rule *rule = product->rule;
+    int64_t n_first = norma_khatri_rao_width_first(&rule->shape);
+    int64_t n_second = norma_khatri_rao_width_second(&rule->shape);
+    double largest_first = 0;
+    double largest_second = 0;
+    int64_t bad_first = screen(first, n_first, &largest_first);
+    int64_t bad_second = screen(second, n_second, &largest_second);
+    if (bad_first < n_first && s->bad_first == INT64_MAX)
+        s->bad_first = t * n_first + bad_first;
+    if (bad_second < n_second && s->bad_second == INT64_MAX)
+        s->bad_second = t * n_second + bad_second;
+    if (bad_first < n_first || bad_second < n_second)
+        return;
+    s->largest_first = fmax(s->largest_first, largest_first);
+    s->largest_second = fmax(s->largest_second, largest_second);
+    if (largest_first == 0 || largest_second == 0) {
+        s->n_zero++;
+        s->first_zero = s->first_zero < t ? s->first_zero : t;
+    }
+    if (!s->squares)
+        return;
+    double sum = 0;
+    norma_width_rule_fill(rule, second, first, 0, rule->n_rows, column);
+    for (int64_t r = 0; r < rule->n_rows; r++)
+        sum += column[r] * column[r];
+    s->squares[t] = sum;
+}
+
+static void merge(const survey *from, survey *to)
+{
+    to->bad_first = from->bad_first < to->bad_first ? from->bad_first : to->bad_first;
+    to->bad_second = from->bad_second < to->bad_second ? from->bad_second : to->bad_second;
+    to->n_zero += from->n_zero;
+    to->first_zero = from->first_zero < to->first_zero ? from->first_zero : to->first_zero;
+    to->largest_first = fmax(to->largest_first, from->largest_first);
+    to->largest_second = fmax(to->largest_second, from->largest_second);
+}
+
+/* `room` is [threads][CHUNK * (n_first + n_second) + n_rows]. */
+static void look_at_all(norma_product *product, double *room, int64_t length)
+{
+    const norma_khatri_rao_shape *shape = &product->rule->shape;
+    int64_t n_first = norma_khatri_rao_width_first(shape);
+    int64_t n_second = norma_khatri_rao_width_second(shape);
+    int64_t n_chunks = norma_index_ceil_divide(product->n_share, CHUNK);
+    survey *found = &product->found;
+#pragma omp parallel
+    {
+        double *first = room + length * omp_get_thread_num();
+        double *second = first + CHUNK * n_first;
+        survey own = *found; /* nothing yet, and where the squares go */
+#pragma omp for schedule(dynamic)
+        for (int64_t c = 0; c < n_chunks; c++) {
+            int64_t left = product->n_share - c * CHUNK;
+            int64_t count = left < CHUNK ? left : CHUNK;
+            norma_khatri_rao_read(product->kr, c * CHUNK, count, first, second);
+            for (int64_t t = 0; t < count; t++)
+                look_at(product, c * CHUNK + t, first + t * n_first, second + t * n_second,
+                        second + CHUNK * n_second, &own);
+        }
+#pragma omp critical
+        merge(&own, found);
+    }
+}
+
+/* Looks at all weights of this rank. */
+static norma_status look_local(norma_product *product)
+{
+    const norma_width_rule *rule = product->rule;
+    int64_t n_first = norma_khatri_rao_width_first(&rule->shape);
+    int64_t n_second = norma_khatri_rao_width_second(&rule->shape);
+    int64_t length = CHUNK * (n_first + n_second) + rule->n_rows;
+    double *room = NULL;
+    survey *found = &product->found;
+    if (rule->closed)
+        NORMA_TRY(NORMA_ALLOC(found->squares, product->n_share));
+    NORMA_TRY(NORMA_ALLOC(room, length * omp_get_max_threads()));
+    found->bad_first = found->bad_second = found->first_zero = INT64_MAX;
+    look_at_all(product, room, length);
+    if (found->bad_first < INT64_MAX || found->bad_second < INT64_MAX) {
+        bool is_first = found->bad_first < INT64_MAX;
+        int64_t e = is_first ? found->bad_first : found->bad_second;
+        int64_t width = is_first ? n_first : n_second;
+        norma_khatri_rao_read(product->kr, e / width, 1, room, room + n_first);
+        double value = room[is_first ? e % width : n_first + e % width];
+        NORMA_FREE(room);
+        return bad_weight(product, is_first ? "W1" : "W2", e, width, value);
+    }
+    NORMA_FREE(room);
+    if (found->first_zero < INT64_MAX)
+        found->first_zero += product->first;
+    return NORMA_OK;
+}
+
+/* The closing row: columns are measured one by one and added in the order of features, so that it
+ * has the same bits on any number of ranks. */
+static norma_status close_rule(norma_product *product)
+{
+    double *all = NULL;
+    double sum = 0;
+    norma_status status = norma_agree(product->comm, NORMA_ALLOC(all, product->n_features));
+    if (status == NORMA_OK) {
+        norma_product_gather(product, product->found.squares, all);
+        for (int64_t J = 0; J < product->n_features; J++)
+            sum += all[J];
+        norma_width_rule_set_closing(product->rule, sum, product->n_features);
+    }
+    NORMA_FREE(all);
+    return status;
+}
+
+/* A power of two near the largest weight. */
+static double unit_of(double largest)
+{
+    int exponent = 0;
+    (void)frexp(largest, &exponent);
+    return largest > 0 ? ldexp(1, exponent) : 1;
+}
+
+/* Sizes, room and weights of this rank. */
+static norma_status prepare_local(norma_product *product, const norma_product_mode *mode)
+{
+    const norma_khatri_rao_shape *shape = &product->rule->shape;
+    int size = 0;
+    int rank = 0;
+    int ignored = 0;
+    MPI_Comm_size(product->comm, &size);
+    MPI_Comm_rank(product->comm, &rank);
+    NORMA_TRY(norma_index_to_int(product->rule->n + NORMA_PRODUCT_EXTRA, "equations of a layer",
+                                 &ignored));
+    NORMA_TRY(norma_index_to_int(product->n_features, "features of a layer", &ignored));
+    NORMA_TRY(NORMA_ALLOC(product->counts, size));
+    NORMA_TRY(NORMA_ALLOC(product->positions, size));
+    NORMA_TRY(NORMA_ALLOC(product->full, product->rule->n + NORMA_PRODUCT_EXTRA));
+    for (int r = 0; r < size; r++) {
+        int64_t first = 0;
+        product->counts[r] = (int)norma_index_share(product->n_features, size, r, &first);
+        product->positions[r] = (int)first;
+    }
+    product->n_share = product->counts[rank];
+    product->first = product->positions[rank];
+    const norma_khatri_rao_source source = {draw, product};
+    const norma_khatri_rao_mode exact = {.regenerated = mode->regenerated};
+    NORMA_TRY(norma_khatri_rao_create(shape, product->n_share, &source, &exact, &product->kr));
+    product->used = product->kr;
+    NORMA_TRY(look_local(product));
+    if (!mode->single)
+        return NORMA_OK;
+    const norma_khatri_rao_source copied = {norma_khatri_rao_read, product->kr};
+    const norma_khatri_rao_mode rounded = {.single = true,
+                                           .regenerated = mode->regenerated,
+                                           .unit_first = unit_of(product->found.largest_first),
+                                           .unit_second = unit_of(product->found.largest_second)};
+    return norma_khatri_rao_create(shape, product->n_share, &copied, &rounded, &product->single);
+}
+
+static void agree_on_zero_features(norma_product *product)
+{
+    survey *found = &product->found;
+    MPI_Allreduce(MPI_IN_PLACE, &found->n_zero, 1, MPI_INT64_T, MPI_SUM, product->comm);
+    MPI_Allreduce(MPI_IN_PLACE, &found->first_zero, 1, MPI_INT64_T, MPI_MIN, product->comm);
+    if (found->first_zero == INT64_MAX)
+        found->first_zero = -1;
+}
+
+norma_status norma_product_create(MPI_Comm comm, norma_width_rule *rule, const norma_tensor *w1,
+                                  const norma_tensor *w2, int64_t n_features,
+                                  const norma_product_mode *mode, norma_product **out)
+{
+    const norma_product_mode plain = {0};
+    norma_product *product = NULL;
+    norma_status status = NORMA_CALLOC(product, 1);
+    if (status == NORMA_OK) {
+        product->comm = comm;
+        product->rule = rule;
+        product->w1 = w1;
+        product->w2 = w2;
+        product->n_features = n_features;
+        status = prepare_local(product, mode ? mode : &plain);
+    }
+    NORMA_GOTO(status, norma_agree(comm, status));
+    agree_on_zero_features(product);
+    if (rule->closed)
+        NORMA_GOTO(status, close_rule(product));
+    NORMA_FREE(product->found.squares);
+    *out = product;
+    product = NULL;
+done:
+    norma_product_destroy_local(&product);
+    return status;
+}
+
+double norma_product_bytes_local(const norma_khatri_rao_shape *shape, int64_t n_features,
+                                 int n_ranks, const norma_product_mode *mode)
+{
+    int64_t first = 0;
+    int64_t share = norma_index_share(n_features, n_ranks, 0, &first);
+    double n = (double)norma_khatri_rao_n_rows(shape);
+    norma_khatri_rao_mode of_kr = {.regenerated = mode && mode->regenerated};
+    double bytes = norma_khatri_rao_bytes(shape, share, &of_kr);
+    of_kr.single = true;
+    if (mode && mode->single)
+        bytes += norma_khatri_rao_bytes(shape, share, &of_kr);
+    return bytes + 8 * (n + NORMA_PRODUCT_EXTRA + (double)n_ranks);
+}
+
+bool norma_product_set_single_local(norma_product *product, bool single)
+{
+    product->used = single && product->single ? product->single : product->kr;
+    return product->used == product->single;
+}
+
+int64_t norma_product_n_rows_local(const norma_product *product, norma_product_form form)
+{
+    switch (form) {
+    case NORMA_PRODUCT_FULL:
+        return product->rule->n;
+    case NORMA_PRODUCT_ROWS:
+        return product->rule->n_rows;
+    default:
+        return product->rule->n_system;
+    }
+}
+
+int64_t norma_product_n_features_local(const norma_product *product)
+{
+    return product->n_features;
+}
+
+MPI_Comm norma_product_comm_local(const norma_product *product)
+{
+    return product->comm;
+}
+
+int64_t norma_product_share_local(const norma_product *product, int64_t *first)
+{
+    *first = product->first;
+    return product->n_share;
+}
+
+int64_t norma_product_zero_features_local(const norma_product *product, int64_t *first)
+{
+    *first = product->found.first_zero;
+    return product->found.n_zero;
+}
+
+double norma_product_flops_local(const norma_product *product)
+{
+    return norma_khatri_rao_flops(&product->rule->shape, product->n_features);
+}
+
+/* Whether the form's last row is the closing one. */
+static bool is_closed(const norma_product *product, norma_product_form form)
+{
+    return form == NORMA_PRODUCT_SYSTEM && product->rule->closed;
+}
+
+/* full <- what KR' has to be applied to. Returns what is added to every feature. */
+static double spread_rows(norma_product *product, norma_product_form form, const double *y)
+{
+    if (form == NORMA_PRODUCT_FULL)
+        memcpy(product->full, y, (size_t)product->rule->n * sizeof *y);
+    else
+        norma_width_rule_expand(product->rule, y, product->full);
+    return is_closed(product, form) ? product->rule->closing * y[product->rule->n_rows] : 0;
+}
+
+/* full holds KR x of this rank's share: sums over ranks, then forms the rows y. */
+static void collect_rows(norma_product *product, norma_product_form form, const double *x,
+                         double *y)
+{
+    const norma_width_rule *rule = product->rule;
+    double *extra = product->full + rule->n;
+    extra[SUM] = extra[SQUARES] = 0;
+    for (int64_t t = 0; t < product->n_share; t++) {
+        extra[SUM] += x[t];
+        extra[SQUARES] += x[t] * x[t];
+    }
+    MPI_Allreduce(MPI_IN_PLACE, product->full, (int)(rule->n + NORMA_PRODUCT_EXTRA), MPI_DOUBLE,
+                  MPI_SUM, product->comm);
+    if (form == NORMA_PRODUCT_FULL)
+        memcpy(y, product->full, (size_t)rule->n * sizeof *y);
+    else
+        norma_width_rule_restrict(rule, product->full, y);
+    if (is_closed(product, form))
+        y[rule->n_rows] = rule->closing * extra[SUM];
+}
+
+void norma_product_apply(norma_product *product, norma_product_form form, const double *x,
+                         double *y)
+{
+    norma_khatri_rao_apply(product->used, x, product->full);
+    collect_rows(product, form, x, y);
+}
+
+void norma_product_apply_transpose_local(norma_product *product, norma_product_form form,
+                                         const double *y, double *x)
+{
+    double shift = spread_rows(product, form, y);
+    norma_khatri_rao_apply_transpose(product->used, product->full, x);
+    for (int64_t t = 0; t < product->n_share; t++)
+        x[t] += shift;
+}
+
+double norma_product_apply_both(norma_product *product, norma_product_form form, const double *u,
+                                double keep, double *x, double *y)
+{
+    double shift = spread_rows(product, form, u);
+    norma_khatri_rao_apply_both(product->used, product->full, shift, keep, x, product->full);
+    collect_rows(product, form, x, y);
+    return product->full[product->rule->n + SQUARES];
+}
+
+void norma_product_gather(const norma_product *product, const double *x, double *all)
+{
+    MPI_Allgatherv(x, (int)product->n_share, MPI_DOUBLE, all, product->counts, product->positions,
+                   MPI_DOUBLE, product->comm);
+}
+
+void norma_product_destroy_local(norma_product **product)
+{
+    if (*product) {
+        norma_khatri_rao_destroy(&(*product)->single);
+        norma_khatri_rao_destroy(&(*product)->kr);
+        NORMA_FREE((*product)->found.squares);
+        NORMA_FREE((*product)->full);
+        NORMA_FREE((*product)->counts);
+        NORMA_FREE((*product)->positions);
+        NORMA_FREE(*product);
+    }
+}

@@ -1,0 +1,170 @@
+#define _GNU_SOURCE /* sched_getaffinity, CPU_COUNT */
+#include "mpi/runtime/runtime.h"
+
+#include "mpi/runtime/agree.h"
+#include "mpi/runtime/log.h"
+#include "src/base/cpu.h"
+#include "src/base/mem.h"
+
+#include <cblas.h>
+#include <omp.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Cores that the ranks of this node may use together, and those that this rank may. */
+static void count_cores(MPI_Comm node, int *n_node, int *n_mine)
+{
+    cpu_set_t mine;
+    cpu_set_t all;
+    CPU_ZERO(&mine);
+    CPU_ZERO(&all);
+    if (sched_getaffinity(0, sizeof mine, &mine) != 0)
+        CPU_SET(0, &mine);
+    MPI_Allreduce(&mine, &all, (int)sizeof mine, MPI_BYTE, MPI_BOR, node);
+    *n_mine = CPU_COUNT(&mine);
+    *n_node = CPU_COUNT(&all);
+}
+
+static int choose_threads(const norma_runtime *runtime)
+{
+    const char *asked = getenv("OMP_NUM_THREADS");
+    if (asked && atoi(asked) > 0)
+        return atoi(asked);
+    int n = runtime->n_cores_allowed / runtime->node_size;
+    if (n > runtime->n_cores_bound)
+        n = runtime->n_cores_bound;
+    return n > 1 ? n : 1;
+}
+
+static void describe_machine(norma_runtime *runtime)
+{
+    MPI_Comm_rank(runtime->world, &runtime->rank);
+    MPI_Comm_size(runtime->world, &runtime->size);
+    MPI_Comm_split_type(runtime->world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &runtime->node);
+    MPI_Comm_rank(runtime->node, &runtime->node_rank);
+    MPI_Comm_size(runtime->node, &runtime->node_size);
+    int leader = runtime->node_rank == 0 ? 1 : 0;
+    MPI_Allreduce(&leader, &runtime->n_nodes, 1, MPI_INT, MPI_SUM, runtime->world);
+    count_cores(runtime->node, &runtime->n_cores_allowed, &runtime->n_cores_bound);
+    runtime->n_threads = choose_threads(runtime);
+}
+
+norma_status norma_runtime_open(int *argc, char ***argv, norma_runtime **out)
+{
+    int provided = MPI_THREAD_SINGLE;
+    norma_status status = NORMA_OK;
+    norma_runtime *runtime = calloc(1, sizeof *runtime); /* outlives the count of allocations */
+    if (!runtime)
+        return NORMA_FAIL(NORMA_MEMORY, "out of memory at start");
+    /* Of Open MPI's shared file pointers, which nothing here uses, one kind cannot take the paths
+     * of files beyond some 230 bytes, and aborts. */
+    setenv("OMPI_MCA_sharedfp", "individual", 0);
+    if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) {
+        free(runtime);
+        return NORMA_FAIL(NORMA_LIBRARY, "MPI did not start");
+    }
+    MPI_Comm_dup(MPI_COMM_WORLD, &runtime->world);
+    describe_machine(runtime);
+    norma_log_set_speaker_local(runtime->rank == 0);
+    omp_set_num_threads(runtime->n_threads);
+    norma_runtime_set_blas_threads_local(runtime->n_threads);
+    status = norma_cpu_check();
+    if (status == NORMA_OK && provided < MPI_THREAD_FUNNELED)
+        status =
+            NORMA_FAIL(NORMA_LIBRARY, "this MPI offers no thread support (FUNNELED is needed)");
+    *out = runtime;
+    return norma_agree(runtime->world, status);
+}
+
+norma_status norma_runtime_check_launch(const norma_runtime *runtime)
+{
+    static const char *const promises[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                           "SLURM_STEP_NUM_TASKS"};
+    norma_status status = NORMA_OK;
+    for (size_t i = 0; i < sizeof promises / sizeof promises[0]; i++) {
+        const char *text = getenv(promises[i]);
+        if (text && atoi(text) > runtime->size && status == NORMA_OK)
+            status =
+                NORMA_FAIL(NORMA_USAGE,
+                           "the launcher announces %s ranks (%s) but MPI has %d: the launcher "
+                           "and this MPI do not know each other; use mpirun of the same MPI, or "
+                           "srun --mpi=pmix",
+                           text, promises[i], runtime->size);
+    }
+    return norma_agree(runtime->world, status);
+}
+
+void norma_runtime_announce_local(const norma_runtime *runtime)
+{
+    bool alone = runtime->n_threads > runtime->n_cores_bound;
+    int n_threads = alone ? runtime->n_threads : runtime->node_size * runtime->n_threads;
+    int n_cores = alone ? runtime->n_cores_bound : runtime->n_cores_allowed;
+    norma_log_info("%d %s on %d %s, %d %s each; of %d cores a node each rank may use %d",
+                   runtime->size, runtime->size == 1 ? "rank" : "ranks", runtime->n_nodes,
+                   runtime->n_nodes == 1 ? "node" : "nodes", runtime->n_threads,
+                   runtime->n_threads == 1 ? "thread" : "threads", runtime->n_cores_allowed,
+                   runtime->n_cores_bound);
+    if (n_threads > n_cores)
+        norma_log_warning("%d threads for %d cores slow each other down: fewer ranks, a smaller "
+                          "OMP_NUM_THREADS, or a wider binding (mpirun --bind-to none, srun -c)",
+                          n_threads, n_cores);
+}
+
+void norma_runtime_set_blas_threads_local(int n_threads)
+{
+    openblas_set_num_threads(n_threads);
+}
+
+const char *norma_runtime_blas_config_local(void)
+{
+    return openblas_get_config();
+}
+
+norma_status norma_runtime_draw_seed(const norma_runtime *runtime, uint64_t *seed)
+{
+    norma_status status = NORMA_OK;
+    uint64_t drawn = 0;
+    if (runtime->rank == 0) {
+        FILE *stream = fopen("/dev/urandom", "rb");
+        if (!stream || fread(&drawn, sizeof drawn, 1, stream) != 1)
+            status = NORMA_FAIL(NORMA_LIBRARY, "no randomness from /dev/urandom: give --seed");
+        if (stream)
+            fclose(stream);
+    }
+    NORMA_TRY(norma_agree(runtime->world, status));
+    MPI_Bcast(&drawn, 1, MPI_UINT64_T, 0, runtime->world);
+    *seed = drawn;
+    return NORMA_OK;
+}
+
+int norma_runtime_close(norma_runtime **runtime, norma_status status)
+{
+    norma_runtime *r = *runtime;
+    if (status == NORMA_OK && !norma_log_results_arrived_local())
+        status =
+            NORMA_FAIL(NORMA_IO, "standard output cannot be written: what was printed is lost");
+    if (status == NORMA_STOPPED) {
+        norma_log_info("%s", norma_status_error()->message);
+    } else if (status != NORMA_OK) {
+        const norma_error *error = norma_status_error();
+        norma_log_error("%s", error->message[0] ? error->message : norma_status_text(status));
+        norma_log_detail("(%s, at %s)", norma_status_text(status), error->where);
+    }
+    long long live = (long long)norma_mem_live();
+    if (live != 0) {
+        norma_log_set_speaker_local(true);
+        norma_log_warning("rank %d ends with %lld allocations alive", r->rank, live);
+    }
+    int exit_code = norma_status_exit_code(status);
+    if (live != 0 && exit_code == 0 && getenv("NORMA_TEST_LEAKS"))
+        exit_code = norma_status_exit_code(NORMA_LIBRARY);
+    MPI_Comm_free(&r->node);
+    MPI_Comm_free(&r->world);
+    MPI_Finalize();
+    free(r);
+    *runtime = NULL;
+    return exit_code;
+}

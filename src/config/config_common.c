@@ -1,0 +1,67 @@
+#include "src/config/config_common.h"
+
+#include <stddef.h>
+
+static const char *const stream_names[] = {"common", "independent", NULL};
+
+const norma_option norma_config_random_options[] = {
+    {.name = "seed",
+     .type = NORMA_OPTION_SEED,
+     .many = NORMA_SWEEP,
+     .group = "Randomness",
+     .unset_text = "drawn from the system and recorded",
+     .help = "Seed of all random numbers, 0 to 18446744073709551615."},
+    {.name = "replicas",
+     .type = NORMA_OPTION_INTEGER,
+     .group = "Randomness",
+     .default_text = "1",
+     .min = NORMA_AT_LEAST(1),
+     .max = NORMA_AT_MOST(16777216),
+     .help = "Independent repetitions of every cell."},
+    {.name = "cell-streams",
+     .type = NORMA_OPTION_CHOICE,
+     .group = "Randomness",
+     .default_text = "common",
+     .choices = stream_names,
+     .help = "Whether the cells of a sweep share their random numbers (their errors are then "
+             "correlated) or draw their own."},
+    NORMA_OPTION_END,
+};
+
+const norma_option norma_config_run_options[] = {
+    {.name = "output",
+     .type = NORMA_OPTION_PATH,
+     .group = "Output",
+     .placeholder = "FILE.h5",
+     .unset_text = "a name is chosen and printed",
+     .help = "Result file (HDF5)."},
+    {.name = "force",
+     .type = NORMA_OPTION_FLAG,
+     .group = "Output",
+     .command_line_only = true,
+     .help = "Overwrite a complete result file."},
+    {.name = "config",
+     .type = NORMA_OPTION_PATH,
+     .group = "Run",
+     .unset_text = "flags and defaults only",
+     .command_line_only = true,
+     .help = "YAML file with options in a section named like the subcommand; flags win over it."},
+    {.name = "dry-run",
+     .type = NORMA_OPTION_FLAG,
+     .group = "Run",
+     .command_line_only = true,
+     .help = "Say what the run would need (memory, operations, bytes) and end."},
+    {.name = "quiet",
+     .type = NORMA_OPTION_FLAG,
+     .group = "Run",
+     .command_line_only = true,
+     .exclusive = "verbosity",
+     .help = "Print errors and results only."},
+    {.name = "verbose",
+     .type = NORMA_OPTION_FLAG,
+     .group = "Run",
+     .command_line_only = true,
+     .exclusive = "verbosity",
+     .help = "Print how things are done, too."},
+    NORMA_OPTION_END,
+};
