@@ -9,6 +9,7 @@
 #include "experiments/bench/file.h"
 #include "experiments/bench/output.h"
 #include "experiments/driver.h"
+#include "experiments/job/run.h"
 #include "io/config/config_read.h"
 #include "io/result/result.h"
 #include "mpi/plan/plan.h"
@@ -199,10 +200,7 @@ static norma_status run(const norma_call *call)
         norma_config_read(call->runtime->world, call->plan ? &plan_command : &command,
                           call->sections, call->n_arguments, call->arguments, &config);
     if (status == NORMA_OK) {
-        if (norma_config_get_flag(config, "quiet"))
-            norma_log_set_level_local(NORMA_LOG_QUIET);
-        if (norma_config_get_flag(config, "verbose"))
-            norma_log_set_level_local(NORMA_LOG_VERBOSE);
+        norma_job_settle_log(call, config);
         status = plan_or_run(call, config);
     }
     norma_config_destroy(&config);

@@ -126,10 +126,7 @@ static norma_status run_driver(const norma_call *call)
     norma_status status = norma_config_read(call->runtime->world, command, call->sections,
                                             call->n_arguments, call->arguments, &run.config);
     if (status == NORMA_OK) {
-        if (norma_config_get_flag(run.config, "quiet"))
-            norma_log_set_level_local(NORMA_LOG_QUIET);
-        if (norma_config_get_flag(run.config, "verbose"))
-            norma_log_set_level_local(NORMA_LOG_VERBOSE);
+        norma_job_settle_log(call, run.config);
         status = plan_or_run(&run, call->plan || norma_config_get_flag(run.config, "dry-run"));
     }
     norma_mem_free(run.configuration);

@@ -7,6 +7,15 @@
 #include "mpi/runtime/stop.h"
 #include "src/base/mem.h"
 
+void norma_job_settle_log(const norma_call *call, const norma_config *config)
+{
+    if (norma_config_get_flag(config, "quiet"))
+        norma_log_set_level_local(NORMA_LOG_QUIET);
+    if (norma_config_get_flag(config, "verbose"))
+        norma_log_set_level_local(NORMA_LOG_VERBOSE);
+    norma_runtime_report_local(call->runtime);
+}
+
 norma_status norma_job_settle_seed(const norma_call *call, norma_config *config)
 {
     MPI_Comm world = call->runtime->world;

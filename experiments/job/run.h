@@ -7,6 +7,10 @@
 #include "mpi/plan/plan.h"
 #include "src/config/config.h"
 
+/* Sets the log's level as --quiet and --verbose ask, and prints what the start of the program
+ * found: BLAS kernels, threads. Right after the configuration is read. Local. */
+void norma_job_settle_log(const norma_call *call, const norma_config *config);
+
 /* Sets the option `seed` where it was not given: to the one that an earlier go drew, on --resume,
  * or to a new one. The option `output` is set. Collective. */
 NORMA_MUST_USE norma_status norma_job_settle_seed(const norma_call *call, norma_config *config);

@@ -258,8 +258,10 @@ static norma_status run(const norma_call *call)
     evaluation e = {.call = call};
     norma_status status = norma_config_read(call->runtime->world, &command, call->sections,
                                             call->n_arguments, call->arguments, &e.config);
-    if (status == NORMA_OK)
+    if (status == NORMA_OK) {
+        norma_runtime_report_local(call->runtime);
         status = evaluate_file(&e);
+    }
     norma_config_destroy(&e.config);
     return status;
 }

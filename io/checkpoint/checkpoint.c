@@ -3,6 +3,7 @@
 #include "io/checkpoint/checkpoint_file.h"
 #include "io/checkpoint/checkpoint_key.h"
 #include "mpi/runtime/agree.h"
+#include "mpi/runtime/blas.h"
 #include "mpi/runtime/log.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
@@ -110,8 +111,20 @@ norma_status norma_checkpoint_recall(MPI_Comm world, const char *output, const c
     return status;
 }
 
-static norma_status check_root(const char *folder, const norma_checkpoint_options *options,
-                               bool *exists)
+/* Results may then differ in their last bits from those of one straight run. */
+static void warn_of_kernels_root(const char *folder, const char *stored, const char *kernels)
+{
+    int64_t length = 0;
+    const char *before = norma_checkpoint_value_local(stored, NORMA_CHECKPOINT_KERNEL, &length);
+    if (before &&
+        (strlen(kernels) != (size_t)length || strncmp(before, kernels, (size_t)length) != 0))
+        norma_log_news("warning: %s was begun with BLAS kernels %.*s, and %s are in use now: last "
+                       "bits may differ",
+                       folder, (int)length, before, kernels);
+}
+
+static norma_status check_root(const char *folder, const char *kernels,
+                               const norma_checkpoint_options *options, bool *exists)
 {
     char *stored = NULL;
     struct stat about;
@@ -127,6 +140,8 @@ static norma_status check_root(const char *folder, const norma_checkpoint_option
                          "%s holds the state of an unfinished run: --resume continues it, --force "
                          "starts over",
                          folder);
+    if (status == NORMA_OK)
+        warn_of_kernels_root(folder, stored, kernels);
     norma_mem_free(stored);
     return status;
 }
@@ -137,10 +152,12 @@ norma_status norma_checkpoint_check(MPI_Comm world, const char *output,
     char *folder = NULL;
     bool exists = false;
     int rank = 0;
+    char kernels[NORMA_BLAS_NAMES];
+    norma_blas_kernels(world, kernels);
     MPI_Comm_rank(world, &rank);
     norma_status status = folder_of(output, &folder);
     if (status == NORMA_OK && rank == 0)
-        status = check_root(folder, options, &exists);
+        status = check_root(folder, kernels, options, &exists);
     norma_mem_free(folder);
     return norma_agree(world, status);
 }
@@ -179,6 +196,17 @@ static bool remove_root(const char *folder, bool spare_state)
     return rmdir(folder) == 0;
 }
 
+/* The configuration, and the kernels as a further line of it; a counted text. */
+static norma_status describe_run(const char *configuration, const char *kernels, char **out)
+{
+    norma_text text;
+    norma_text_init(&text);
+    norma_text_append(
+        &text, "%s%s  " NORMA_CHECKPOINT_KERNEL ": %s\n", configuration,
+        configuration[0] && configuration[strlen(configuration) - 1] != '\n' ? "\n" : "", kernels);
+    return norma_text_take(&text, out);
+}
+
 static norma_status make_root(const char *folder, const char *configuration)
 {
     char path[PATH_MAX];
@@ -201,18 +229,23 @@ static norma_status make_root(const char *folder, const char *configuration)
 }
 
 /* Finds or makes the folder; the key comes from the configuration that is stored in it. */
-static norma_status settle_root(norma_checkpoint *c, const norma_checkpoint_options *options)
+static norma_status settle_root(norma_checkpoint *c, const char *kernels,
+                                const norma_checkpoint_options *options)
 {
     char *stored = NULL;
     bool exists = false;
-    NORMA_TRY(check_root(c->folder, options, &exists));
+    NORMA_TRY(check_root(c->folder, kernels, options, &exists));
     if (exists && !options->resume && !remove_root(c->folder, false))
         return NORMA_FAIL(NORMA_IO, "cannot remove %s: it holds files of others", c->folder);
     c->resumed = exists && options->resume;
     if (options->resume && !exists)
         norma_log_info("%s is not there: the run begins anew", c->folder);
-    if (!c->resumed)
-        NORMA_TRY(make_root(c->folder, options->configuration));
+    if (!c->resumed) {
+        NORMA_TRY(describe_run(options->configuration, kernels, &stored));
+        norma_status status = make_root(c->folder, stored);
+        norma_mem_free(stored);
+        NORMA_TRY(status);
+    }
     NORMA_TRY(read_configuration_root(c->folder, &stored));
     if (!stored)
         return NORMA_FAIL(NORMA_IO, "%s was removed by somebody else", c->folder);
@@ -225,6 +258,7 @@ norma_status norma_checkpoint_open(MPI_Comm world, const char *output,
                                    const norma_checkpoint_options *options, norma_checkpoint **out)
 {
     norma_checkpoint *c = NULL;
+    char kernels[NORMA_BLAS_NAMES];
     norma_status status = norma_agree(world, NORMA_CALLOC(c, 1));
     if (status != NORMA_OK) {
         norma_mem_free(c);
@@ -234,9 +268,10 @@ norma_status norma_checkpoint_open(MPI_Comm world, const char *output,
     MPI_Comm_rank(world, &c->rank);
     c->journal = -1;
     c->task = -1;
+    norma_blas_kernels(world, kernels);
     status = folder_of(output, &c->folder);
     if (status == NORMA_OK && c->rank == 0)
-        status = settle_root(c, options);
+        status = settle_root(c, kernels, options);
     bool made = status == NORMA_OK && c->rank == 0 && !c->resumed;
     status = norma_agree(world, status);
     if (status != NORMA_OK) {

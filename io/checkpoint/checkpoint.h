@@ -11,7 +11,8 @@
  * a killed run left in FILE.part, and goes on from the states. Journals and states do not know how
  * many ranks wrote them. Every entry and file carries a checksum over its content, its task and the
  * configuration: what a kill or a full disk cut off is recognized and counts as not there. States
- * are written beside, synced and renamed over the older generation.
+ * are written beside, synced and renamed over the older generation. The configuration also names
+ * the kernels of BLAS: a resume with others is allowed, and warned of.
  *
  * Content is opaque and in this machine's own representation.
  */

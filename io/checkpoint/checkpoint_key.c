@@ -54,7 +54,7 @@ static bool is_free(const char *key, const char *const *free_keys)
     for (; free_keys && *free_keys; free_keys++)
         if (strcmp(key, *free_keys) == 0)
             return true;
-    return false;
+    return strcmp(key, NORMA_CHECKPOINT_KERNEL) == 0;
 }
 
 /* Every key of `a` against `b`; a_is_stored says whose is whose. */

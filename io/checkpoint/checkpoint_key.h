@@ -11,7 +11,11 @@
 const char *norma_checkpoint_value_local(const char *configuration, const char *key,
                                          int64_t *length);
 
-/* NORMA_CONFIG naming the first key whose values differ, free_keys (NULL-terminated) left out. */
+/* The key of BLAS's kernels, which may always differ: only rounding depends on them. */
+#define NORMA_CHECKPOINT_KERNEL "blas_kernel"
+
+/* NORMA_CONFIG naming the first key whose values differ; free_keys (NULL-terminated) and BLAS's
+ * kernels are left out. */
 NORMA_MUST_USE norma_status norma_checkpoint_compare_local(const char *folder, const char *stored,
                                                            const char *mine,
                                                            const char *const *free_keys);

@@ -28,6 +28,7 @@ norma_status norma_h5_input_open_root(const char *path, norma_h5_input **out)
     if (!input->name)
         NORMA_GOTO(status, NORMA_MEMORY);
     NORMA_GOTO(status, norma_h5_open_local(path, &input->file));
+    norma_h5_warn_of_kernel_local(input->file, path);
     *out = input;
     return NORMA_OK;
 done:

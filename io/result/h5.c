@@ -1,6 +1,8 @@
 #include "io/result/h5.h"
 
 #include "io/result/guard.h"
+#include "mpi/runtime/blas.h"
+#include "mpi/runtime/log.h"
 #include "src/base/mem.h"
 
 #include <errno.h>
@@ -268,4 +270,15 @@ norma_status norma_h5_get_text_local(hid_t object, const char *name, char **text
     H5Tclose(type);
     H5Aclose(attribute);
     return status;
+}
+
+void norma_h5_warn_of_kernel_local(hid_t file, const char *path)
+{
+    char *kernel = NULL;
+    if (norma_h5_get_text_local(file, "blas_kernel", &kernel) == NORMA_OK && kernel &&
+        strcmp(kernel, norma_blas_kernel_local()) != 0)
+        norma_log_news("warning: %s was made with BLAS kernels %s, and %s are in use now: last "
+                       "bits may differ",
+                       path, kernel, norma_blas_kernel_local());
+    norma_mem_free(kernel);
 }

@@ -40,6 +40,10 @@ NORMA_MUST_USE norma_status norma_h5_wrote_local(bool succeeded, const char *fil
  * caller closes *id with H5Fclose. */
 NORMA_MUST_USE norma_status norma_h5_open_local(const char *path, hid_t *id);
 
+/* Warns, once a file, when an open result file names BLAS kernels other than those in use: what is
+ * computed from it may differ in its last bits. Local. */
+void norma_h5_warn_of_kernel_local(hid_t file, const char *path);
+
 /* True when the file begins with HDF5's signature (at 0 or at a power of two from 512 on). Local.
  */
 bool norma_h5_is_hdf5_local(const char *path);

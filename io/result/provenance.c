@@ -2,6 +2,7 @@
 
 #include "io/result/result_internal.h"
 #include "mpi/runtime/agree.h"
+#include "mpi/runtime/blas.h"
 #include "src/base/cpu.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
@@ -204,7 +205,7 @@ static norma_status write_machine(norma_result *file, const norma_runtime *runti
     return set_from_root(file, "instruction_set", &text);
 }
 
-static norma_status write_libraries(norma_result *file)
+static norma_status write_libraries(norma_result *file, const norma_runtime *runtime)
 {
     norma_text text;
     norma_text_init(&text);
@@ -213,8 +214,9 @@ static norma_status write_libraries(norma_result *file)
     NORMA_TRY(set_from_root(file, "mpi_library", &text));
     append_hdf5(&text);
     NORMA_TRY(set_from_root(file, "hdf5_version", &text));
-    norma_text_append(&text, "%s", norma_runtime_blas_config_local());
+    norma_text_append(&text, "%s", norma_blas_config_local());
     NORMA_TRY(set_from_root(file, "openblas_config", &text));
+    NORMA_TRY(norma_result_set_text(file, "/", "blas_kernel", runtime->blas_kernel));
     return norma_result_set_text(file, "/", "scalapack_library", NORMA_SCALAPACK);
 }
 
@@ -223,7 +225,7 @@ norma_status norma_provenance_write(norma_result *file, const norma_runtime *run
 {
     NORMA_TRY(write_program(file, provenance));
     NORMA_TRY(write_machine(file, runtime, provenance));
-    NORMA_TRY(write_libraries(file));
+    NORMA_TRY(write_libraries(file, runtime));
     return norma_result_write_text(file, "/configuration",
                                    "effective configuration, can be run again",
                                    provenance->configuration);
@@ -239,6 +241,6 @@ norma_status norma_provenance_describe_local(char **out)
     norma_text_append(&text, "\nHDF5: ");
     append_hdf5(&text);
     norma_text_append(&text, "\nOpenBLAS: %s\nScaLAPACK: %s\nlibrary integers: %zu bits\n",
-                      norma_runtime_blas_config_local(), NORMA_SCALAPACK, 8 * sizeof(int));
+                      norma_blas_config_local(), NORMA_SCALAPACK, 8 * sizeof(int));
     return norma_text_take(&text, out);
 }

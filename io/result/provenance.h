@@ -19,9 +19,9 @@ typedef struct norma_provenance {
 
 /* Writes root attributes title, Conventions, history, norma_version, git_commit, command_line,
  * seed, started, ranks, threads, nodes, cores_per_node, cores_per_rank, hosts, process_grid,
- * cpu_model, compiler, mpi_library, hdf5_version, openblas_config, status, and the scalar string
- * dataset `configuration`. Collective over the file's communicator, which must be runtime->world;
- * provenance equal on all ranks. NORMA_IO when the file cannot take it. */
+ * cpu_model, compiler, mpi_library, hdf5_version, openblas_config, blas_kernel, status, and the
+ * scalar string dataset `configuration`. Collective over the file's communicator, which must be
+ * runtime->world; provenance equal on all ranks. NORMA_IO when the file cannot take it. */
 NORMA_MUST_USE norma_status norma_provenance_write(norma_result *file, const norma_runtime *runtime,
                                                    const norma_provenance *provenance);
 

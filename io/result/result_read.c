@@ -31,6 +31,8 @@ static norma_status open_root(norma_result_reader *reader)
     else if (strcmp(state, "running") == 0)
         status =
             NORMA_FAIL(NORMA_CONFIG, "%s: the run that writes it has not finished", reader->path);
+    else
+        norma_h5_warn_of_kernel_local(reader->file, reader->path);
 done:
     norma_mem_free(version);
     norma_mem_free(state);

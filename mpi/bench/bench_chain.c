@@ -5,6 +5,7 @@
 #include "mpi/bench/bench.h"
 
 #include "mpi/runtime/agree.h"
+#include "mpi/runtime/blas.h"
 #include "src/base/mem.h"
 #include "src/chain/chain.h"
 
@@ -105,10 +106,10 @@ norma_status norma_bench_chain(norma_bench *bench)
     double budget = bench->seconds;
     norma_status status = NORMA_OK;
     bench->seconds /= 4;
-    norma_runtime_set_blas_threads_local(1); /* a chain is one core's */
+    norma_blas_set_threads_local(1); /* a chain is one core's */
     for (int i = 0; i < (int)(sizeof widths / sizeof widths[0]) && status == NORMA_OK; i++)
         status = measure_width(bench, widths[i]);
-    norma_runtime_set_blas_threads_local(n_threads);
+    norma_blas_set_threads_local(n_threads);
     bench->seconds = budget;
     return status;
 }

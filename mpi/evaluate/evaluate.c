@@ -2,6 +2,7 @@
 
 #include "mpi/evaluate/evaluate_state.h"
 #include "mpi/runtime/agree.h"
+#include "mpi/runtime/blas.h"
 #include "mpi/runtime/runtime.h"
 #include "src/base/index.h"
 #include "src/base/mem.h"
@@ -197,7 +198,7 @@ static norma_status check_range(int64_t n, const double *lo, const double *hi)
 int norma_evaluate_enter_threads_local(void)
 {
     int before = openblas_get_num_threads();
-    norma_runtime_set_blas_threads_local(1);
+    norma_blas_set_threads_local(1);
     return before;
 }
 
@@ -220,7 +221,7 @@ norma_status norma_evaluate_bounds(norma_evaluate *e, int64_t layer,
     } else {
         status = bound_by_interval(e, layer, shape, w1, bound, lo, hi);
     }
-    norma_runtime_set_blas_threads_local(blas_threads);
+    norma_blas_set_threads_local(blas_threads);
     if (status != NORMA_OK)
         return status;
     return norma_agree(e->comm, check_range(shape->n_features, lo, hi));

@@ -2,6 +2,7 @@
 
 #include "mpi/evaluate/evaluate_state.h"
 #include "mpi/runtime/agree.h"
+#include "mpi/runtime/blas.h"
 #include "mpi/runtime/progress.h"
 #include "mpi/runtime/runtime.h"
 #include "src/base/index.h"
@@ -204,7 +205,7 @@ norma_status norma_evaluate_run(norma_evaluate *e, const norma_source_layer *sou
                                run.buffers[e->network->n_layers % 2], run.records);
     }
     norma_progress_finish_local(&run.progress);
-    norma_runtime_set_blas_threads_local(blas_threads);
+    norma_blas_set_threads_local(blas_threads);
     NORMA_GOTO(status, norma_agree(e->comm, status));
     NORMA_GOTO(status, gather_records(e, run.records));
     summarize_local(e, run.records, result);

@@ -2,6 +2,7 @@
 
 #include "mpi/evaluate/evaluate_state.h"
 #include "mpi/runtime/agree.h"
+#include "mpi/runtime/blas.h"
 #include "mpi/runtime/runtime.h"
 #include "src/base/mem.h"
 #include "src/network/patch_moments.h"
@@ -174,7 +175,7 @@ norma_status norma_evaluate_statistics(norma_evaluate *e, int64_t layer,
         project(e, n_composite, moments,
                 &(row_set){.n_rows = shape->n_channels_out, .values = kernel}, mean2, variance2);
 done:
-    norma_runtime_set_blas_threads_local(blas_threads);
+    norma_blas_set_threads_local(blas_threads);
     NORMA_FREE(moments);
     return status;
 }

@@ -364,11 +364,13 @@ void TYPED(norma_factor_multiply)(const norma_dmat *matrix, int64_t row, int64_t
                                   int64_t first, int64_t last, const double *x, double *pieces,
                                   double *y)
 {
-    int n_threads = omp_get_max_threads();
-    memset(pieces, 0, (size_t)n_rows * (size_t)n_threads * sizeof *pieces);
-#pragma omp parallel num_threads(n_threads)
+    int n_threads = 1; /* the team's: the system may give fewer than are asked for */
+    memset(pieces, 0, (size_t)n_rows * (size_t)omp_get_max_threads() * sizeof *pieces);
+#pragma omp parallel
     {
         int64_t begin = 0;
+#pragma omp single
+        n_threads = omp_get_num_threads();
         double *piece = pieces + omp_get_thread_num() * n_rows;
         int64_t count = norma_index_share(last - first, n_threads, omp_get_thread_num(), &begin);
         int64_t c = 0;

@@ -2,17 +2,22 @@
 #include "mpi/runtime/runtime.h"
 
 #include "mpi/runtime/agree.h"
+#include "mpi/runtime/blas.h"
 #include "mpi/runtime/log.h"
 #include "src/base/cpu.h"
 #include "src/base/mem.h"
 
-#include <cblas.h>
+#include <ctype.h>
+#include <errno.h>
 #include <omp.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* More threads a core of the node are taken for a mistake. */
+enum { MOST_A_CORE = 16 };
 
 /* Cores that the ranks of this node may use together, and those that this rank may. */
 static void count_cores(MPI_Comm node, int *n_node, int *n_mine)
@@ -28,18 +33,46 @@ static void count_cores(MPI_Comm node, int *n_node, int *n_mine)
     *n_node = CPU_COUNT(&all);
 }
 
-static int choose_threads(const norma_runtime *runtime)
+/* The first number of OMP_NUM_THREADS, which lists one a nesting level; 0 when it is not set. */
+static norma_status read_thread_count(long long *n)
 {
     const char *asked = getenv("OMP_NUM_THREADS");
-    if (asked && atoi(asked) > 0)
-        return atoi(asked);
-    int n = runtime->n_cores_allowed / runtime->node_size;
-    if (n > runtime->n_cores_bound)
-        n = runtime->n_cores_bound;
-    return n > 1 ? n : 1;
+    char *end = NULL;
+    *n = 0;
+    if (!asked || !asked[0])
+        return NORMA_OK;
+    errno = 0;
+    *n = strtoll(asked, &end, 10);
+    while (isspace((unsigned char)*end))
+        end++;
+    if (end == asked || (*end && *end != ',') || *n < 1) {
+        *n = 0;
+        return NORMA_FAIL(NORMA_USAGE, "OMP_NUM_THREADS=%.40s: expected a whole number from 1 on",
+                          asked);
+    }
+    return NORMA_OK;
 }
 
-static void describe_machine(norma_runtime *runtime)
+/* Sets the number of threads, also when it returns an error. */
+static norma_status choose_threads(norma_runtime *runtime)
+{
+    const long long most = (long long)MOST_A_CORE * runtime->n_cores_allowed;
+    const int limit = omp_get_thread_limit();
+    long long n = 0;
+    norma_status status = read_thread_count(&n);
+    long long asked = n;
+    if (n == 0)
+        n = runtime->n_cores_allowed / runtime->node_size;
+    if ((asked == 0 || n > most) && n > runtime->n_cores_bound)
+        n = runtime->n_cores_bound;
+    if (n > limit)
+        n = limit;
+    runtime->n_threads = n > 1 ? (int)n : 1;
+    runtime->n_threads_asked = asked > runtime->n_threads ? asked : 0;
+    return status;
+}
+
+static norma_status describe_machine(norma_runtime *runtime)
 {
     MPI_Comm_rank(runtime->world, &runtime->rank);
     MPI_Comm_size(runtime->world, &runtime->size);
@@ -48,14 +81,16 @@ static void describe_machine(norma_runtime *runtime)
     MPI_Comm_size(runtime->node, &runtime->node_size);
     int leader = runtime->node_rank == 0 ? 1 : 0;
     MPI_Allreduce(&leader, &runtime->n_nodes, 1, MPI_INT, MPI_SUM, runtime->world);
+    norma_blas_kernels(runtime->world, runtime->blas_kernel);
     count_cores(runtime->node, &runtime->n_cores_allowed, &runtime->n_cores_bound);
-    runtime->n_threads = choose_threads(runtime);
+    return choose_threads(runtime);
 }
 
 norma_status norma_runtime_open(int *argc, char ***argv, norma_runtime **out)
 {
     int provided = MPI_THREAD_SINGLE;
     norma_status status = NORMA_OK;
+    norma_blas_restart_local(*argv);
     norma_runtime *runtime = calloc(1, sizeof *runtime); /* outlives the count of allocations */
     if (!runtime)
         return NORMA_FAIL(NORMA_MEMORY, "out of memory at start");
@@ -67,11 +102,13 @@ norma_status norma_runtime_open(int *argc, char ***argv, norma_runtime **out)
         return NORMA_FAIL(NORMA_LIBRARY, "MPI did not start");
     }
     MPI_Comm_dup(MPI_COMM_WORLD, &runtime->world);
-    describe_machine(runtime);
+    status = describe_machine(runtime);
     norma_log_set_speaker_local(runtime->rank == 0);
+    omp_set_dynamic(0); /* OMP_DYNAMIC would shrink teams under load */
     omp_set_num_threads(runtime->n_threads);
-    norma_runtime_set_blas_threads_local(runtime->n_threads);
-    status = norma_cpu_check();
+    norma_blas_set_threads_local(runtime->n_threads);
+    if (status == NORMA_OK)
+        status = norma_cpu_check();
     if (status == NORMA_OK && provided < MPI_THREAD_FUNNELED)
         status =
             NORMA_FAIL(NORMA_LIBRARY, "this MPI offers no thread support (FUNNELED is needed)");
@@ -97,6 +134,15 @@ norma_status norma_runtime_check_launch(const norma_runtime *runtime)
     return norma_agree(runtime->world, status);
 }
 
+void norma_runtime_report_local(const norma_runtime *runtime)
+{
+    norma_blas_report_local();
+    if (runtime->n_threads_asked > 0)
+        norma_log_warning("OMP_NUM_THREADS=%lld is too much: this rank uses %d threads, as its %d "
+                          "cores or OMP_THREAD_LIMIT allow",
+                          runtime->n_threads_asked, runtime->n_threads, runtime->n_cores_bound);
+}
+
 void norma_runtime_announce_local(const norma_runtime *runtime)
 {
     bool alone = runtime->n_threads > runtime->n_cores_bound;
@@ -111,16 +157,6 @@ void norma_runtime_announce_local(const norma_runtime *runtime)
         norma_log_warning("%d threads for %d cores slow each other down: fewer ranks, a smaller "
                           "OMP_NUM_THREADS, or a wider binding (mpirun --bind-to none, srun -c)",
                           n_threads, n_cores);
-}
-
-void norma_runtime_set_blas_threads_local(int n_threads)
-{
-    openblas_set_num_threads(n_threads);
-}
-
-const char *norma_runtime_blas_config_local(void)
-{
-    return openblas_get_config();
 }
 
 norma_status norma_runtime_draw_seed(const norma_runtime *runtime, uint64_t *seed)
