@@ -30,5 +30,6 @@ extern const norma_driver norma_driver_evaluate;
 extern const norma_driver norma_driver_chain;
 extern const norma_driver norma_driver_bench;
 extern const norma_driver norma_driver_info;
+extern const norma_driver norma_driver_diff;
 
 #endif

@@ -25,7 +25,7 @@ static const norma_command plan_command = {
 
 static const norma_driver *const drivers[] = {
     &norma_driver_reconstruct, &norma_driver_evaluate, &norma_driver_chain,
-    &norma_driver_bench,       &norma_driver_info,
+    &norma_driver_bench,       &norma_driver_info,     &norma_driver_diff,
 };
 enum { N_DRIVERS = sizeof drivers / sizeof drivers[0] };
 

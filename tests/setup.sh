@@ -32,6 +32,7 @@ build gcc                        command gcc
 build libc6-dev                  header stdio.h
 build make                       command make
 build cmake                      command cmake
+build ninja-build                command ninja
 build pkg-config                 command pkg-config
 build openmpi-bin                command mpirun
 build libopenmpi-dev             command mpicc
@@ -163,6 +164,11 @@ norma_build() {
         rm -rf "$norma_folder"
     fi
     mkdir -p "$norma_folder"
+    # Ninja starts a third of the processes that make does. A folder keeps the tool it was made with.
+    if command -v ninja >/dev/null 2>&1; then
+        CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}
+        export CMAKE_GENERATOR
+    fi
     if ! cmake --preset "$norma_preset" "$@" >"$norma_folder/configure.log" 2>&1; then
         cat "$norma_folder/configure.log" >&2
         norma_say "configuring failed"

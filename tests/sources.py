@@ -84,7 +84,8 @@ WORDS = [
      r"(?<![\w.])/(?:work|root)/|/home/[a-z]|(?<![\w.])/tmp/[a-z]", "the path of one machine", ()),
 ]
 
-TOP_LEVEL = {"CMakeLists.txt", "CMakePresets.json", "README.md", "CHANGELOG.md", "LICENSE",
+TOP_LEVEL = {"CMakeLists.txt", "CMakePresets.json", "README.md", "CHANGELOG.md", "CONTRIBUTING.md",
+             "CITATION.cff", "LICENSE", "docs", "packaging",
              "src", "mpi", "io", "experiments", "slurm", "tests"}
 TEXT = (".c", ".h", ".sh", ".py", ".md", ".txt", ".yaml", ".json", ".sbatch", ".cmake")
 

@@ -21,7 +21,8 @@
     X(NUMERIC, 4, "numerical failure")                                                             \
     X(LIBRARY, 4, "library failure")                                                               \
     X(IO, 5, "input/output failure")                                                               \
-    X(STOPPED, 75, "stopped early, state saved")
+    X(STOPPED, 75, "stopped early, state saved")                                                   \
+    X(DIFFERENT, 1, "files differ")
 
 #define NORMA_STATUS_ENUM(name, exit_code, text) NORMA_##name,
 typedef enum norma_status { NORMA_STATUS_LIST(NORMA_STATUS_ENUM) NORMA_N_STATUS } norma_status;

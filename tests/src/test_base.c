@@ -38,7 +38,7 @@ static void test_long_messages_are_cut(void **state)
 static void test_exit_codes(void **state)
 {
     (void)state;
-    static const int expected[NORMA_N_STATUS] = {0, 2, 2, 3, 3, 4, 4, 5, 75};
+    static const int expected[NORMA_N_STATUS] = {0, 2, 2, 3, 3, 4, 4, 5, 75, 1};
     for (int s = 0; s < NORMA_N_STATUS; s++) {
         assert_int_equal(norma_status_exit_code((norma_status)s), expected[s]);
         assert_true(strlen(norma_status_text((norma_status)s)) > 0);
