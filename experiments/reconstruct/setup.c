@@ -318,7 +318,7 @@ static norma_status set_store(const norma_config *config, int64_t number,
                               norma_reconstruct_cell *cell)
 {
     cell->store = (norma_store)norma_config_get_choice(config, number, "store-weights");
-    if (cell->distribution != NORMA_DISTRIBUTION_ORTHOGONAL)
+    if (norma_law_get(cell->distribution)->source != NORMA_LAW_HAAR)
         return NORMA_OK;
     if (cell->store == NORMA_STORE_NO)
         return NORMA_FAIL(NORMA_USAGE,

@@ -7,6 +7,7 @@
 #include "mpi/runtime/agree.h"
 #include "mpi/runtime/blas.h"
 #include "src/base/mem.h"
+#include "src/base/rng.h"
 #include "src/chain/chain.h"
 
 #include <cblas.h>

@@ -93,9 +93,9 @@ static norma_status measure_words(norma_bench *bench, filling *words)
 static norma_status measure_isa(norma_bench *bench, filling *words)
 {
     NORMA_TRY(measure_words(bench, words));
-    /* What follows draws nothing: laws of pairs, values from files. */
-    for (int law = 0; law < NORMA_DISTRIBUTION_ID_COND; law++)
-        NORMA_TRY(measure_law(bench, (norma_distribution)law, words));
+    for (int law = 0; law < NORMA_N_DISTRIBUTIONS; law++)
+        if (norma_law_is_drawn((norma_distribution)law))
+            NORMA_TRY(measure_law(bench, (norma_distribution)law, words));
     return NORMA_OK;
 }
 

@@ -15,7 +15,7 @@ static norma_status alloc_product(norma_chain *chain)
     const norma_chain_spec *spec = &chain->spec;
     const int64_t d = spec->width, n = spec->batch, lanes = chain->lanes;
     const bool exact = spec->law == NORMA_CHAIN_LAW_EXACT;
-    const bool haar = spec->weights == NORMA_DISTRIBUTION_ORTHOGONAL;
+    const bool haar = norma_law_get(spec->weights)->source == NORMA_LAW_HAAR;
     if (exact || !haar)
         NORMA_TRY(NORMA_CALLOC(chain->panel, exact ? d * n : chain->panel_rows * d * lanes));
     if (!exact && !haar)

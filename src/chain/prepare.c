@@ -64,17 +64,15 @@ static bool has_product(const norma_chain *chain, int64_t most)
 {
     const norma_chain_spec *spec = &chain->spec;
     return spec->law == NORMA_CHAIN_LAW_PATHWISE && spec->width <= most && spec->batch <= most &&
-           spec->weights != NORMA_DISTRIBUTION_ORTHOGONAL && !norma_chain_wants_frame(chain);
+           norma_law_get(spec->weights)->source != NORMA_LAW_HAAR &&
+           !norma_chain_wants_frame(chain);
 }
 
 /* Small, and of a law that is drawn in lanes. */
 static bool use_lanes(const norma_chain *chain)
 {
-    norma_distribution w = chain->spec.weights;
     return has_product(chain, NORMA_LANES_MAX_SIZE) &&
-           (w == NORMA_DISTRIBUTION_NORMAL || w == NORMA_DISTRIBUTION_UNIFORM ||
-            w == NORMA_DISTRIBUTION_HE_NORMAL || w == NORMA_DISTRIBUTION_HE_UNIFORM ||
-            w == NORMA_DISTRIBUTION_XAVIER || w == NORMA_DISTRIBUTION_UNIFORM_POSITIVE);
+           norma_law_has(chain->spec.weights, NORMA_LAW_LANES);
 }
 
 /* Kernels of one replica; without vectors BLAS is faster. */
@@ -172,7 +170,7 @@ static double product_numbers(const norma_chain *chain)
     const double d = (double)chain->spec.width, n = (double)chain->spec.batch;
     const double panel = (double)(chain->panel_rows * chain->lanes) * d;
     const bool exact = chain->spec.law == NORMA_CHAIN_LAW_EXACT;
-    const bool haar = chain->spec.weights == NORMA_DISTRIBUTION_ORTHOGONAL;
+    const bool haar = norma_law_get(chain->spec.weights)->source == NORMA_LAW_HAAR;
     double numbers = exact ? d * n + n * n : haar ? 0 : panel + (chain->lanes > 1 ? 1 : panel);
     if (exact || haar)
         numbers += d * n + d + (double)chain->n_lapack;
@@ -187,7 +185,7 @@ static const char *why_not_shared(const norma_chain *chain)
 {
     if (chain->spec.law == NORMA_CHAIN_LAW_EXACT)
         return "law exact draws no W whose rows could be dealt out (--law pathwise does)";
-    if (chain->spec.weights == NORMA_DISTRIBUTION_ORTHOGONAL)
+    if (norma_law_get(chain->spec.weights)->source == NORMA_LAW_HAAR)
         return "orthogonal weights are applied as reflections, one after the other";
     if (norma_chain_wants_frame(chain))
         return "log_sigma_min and Lyapunov exponents are followed by one rank";

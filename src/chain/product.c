@@ -195,7 +195,7 @@ static norma_status multiply_exact(norma_chain *chain, double alpha, double beta
                     (int)d, chain->h, (int)n, 0, chain->triangle, (int)n);
     else if (!triangle_by_cholesky(chain))
         NORMA_TRY(triangle_by_qr(chain));
-    if (chain->spec.weights == NORMA_DISTRIBUTION_ORTHOGONAL)
+    if (norma_law_get(chain->spec.weights)->source == NORMA_LAW_HAAR)
         NORMA_TRY(draw_frame(chain, k, chain->panel));
     else
         norma_chain_weights_exact(&chain->draw, d, k, chain->panel);
@@ -221,7 +221,7 @@ norma_status norma_chain_product(norma_chain *chain)
     }
     if (spec->law == NORMA_CHAIN_LAW_EXACT)
         return multiply_exact(chain, alpha, beta);
-    if (spec->weights == NORMA_DISTRIBUTION_ORTHOGONAL)
+    if (norma_law_get(spec->weights)->source == NORMA_LAW_HAAR)
         return multiply_haar(chain, alpha, beta);
     multiply_panels(chain, alpha, beta);
     return NORMA_OK;

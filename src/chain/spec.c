@@ -1,6 +1,7 @@
 #include "src/chain/spec.h"
 
 #include "src/base/index.h"
+#include "src/base/rng.h"
 #include "src/base/text.h"
 
 #include <math.h>
@@ -195,6 +196,11 @@ static norma_status check_numbers(const norma_chain_spec *spec)
     if (!isfinite(spec->scale) || spec->scale < 0 || !isfinite(spec->gram_scale) ||
         spec->gram_scale < 0)
         return NORMA_FAIL(NORMA_CONFIG, "%s: scales must be positive", preset);
+    if (norma_law_get(spec->weights)->source == NORMA_LAW_PAIRS)
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "%s: %s is a law of the two layers of a source pair; a chain needs a law "
+                          "of one matrix",
+                          preset, norma_distribution_name(spec->weights));
     if (spec->weights == NORMA_DISTRIBUTION_GIVEN && (!spec->given || spec->n_given < 1))
         return NORMA_FAIL(NORMA_CONFIG, "%s: weights from a file were asked for, but none given",
                           preset);
@@ -225,19 +231,16 @@ static norma_status check_combination(const norma_chain_spec *spec)
 /* Only W's action on span(H) is drawn: possible for laws invariant under rotations of the input. */
 static norma_status finish_law(norma_chain_spec *spec)
 {
-    bool invariant = spec->weights == NORMA_DISTRIBUTION_NORMAL ||
-                     spec->weights == NORMA_DISTRIBUTION_HE_NORMAL ||
-                     spec->weights == NORMA_DISTRIBUTION_XAVIER ||
-                     spec->weights == NORMA_DISTRIBUTION_ORTHOGONAL;
-    bool possible = invariant && spec->batch < spec->width;
+    char laws[NORMA_LAW_LIST];
+    bool possible = norma_law_has(spec->weights, NORMA_LAW_ROTATES) && spec->batch < spec->width;
     if (spec->law == NORMA_CHAIN_LAW_AUTO)
         spec->law = possible ? NORMA_CHAIN_LAW_EXACT : NORMA_CHAIN_LAW_PATHWISE;
     if (spec->law == NORMA_CHAIN_LAW_EXACT && !possible)
         return NORMA_FAIL(NORMA_CONFIG,
-                          "%s: law exact needs a batch (%lld) below the width (%lld) and normal, "
-                          "he-normal, xavier or orthogonal weights; use law pathwise",
+                          "%s: law exact needs a batch (%lld) below the width (%lld) and %s "
+                          "weights; use law pathwise",
                           preset_names[spec->preset], (long long)spec->batch,
-                          (long long)spec->width);
+                          (long long)spec->width, norma_law_list(NORMA_LAW_ROTATES, laws));
     return NORMA_OK;
 }
 
@@ -251,7 +254,7 @@ static norma_status check_single(const norma_chain_spec *spec)
                           "%lld below width %lld) is faster in double: leave precision double, or "
                           "use law pathwise",
                           preset, (long long)spec->batch, (long long)spec->width);
-    if (spec->single && spec->weights == NORMA_DISTRIBUTION_ORTHOGONAL)
+    if (spec->single && norma_law_get(spec->weights)->source == NORMA_LAW_HAAR)
         return NORMA_FAIL(NORMA_CONFIG,
                           "%s: orthogonal weights are applied as reflections in double precision; "
                           "use precision double",

@@ -15,7 +15,7 @@
  * where unit_norm is set.
  */
 #include "src/base/status.h"
-#include "src/random/tensor.h"
+#include "src/random/law.h"
 #include "src/theory/nonlinearity.h"
 
 #include <stdbool.h>
@@ -73,8 +73,8 @@ typedef struct norma_chain_spec {
     int64_t batch;             /* N */
     double residual;           /* g > 0, or infinity for a product without skip connection */
     norma_distribution weights;
-    double keep_probability; /* of the sparse and er- laws; 0 means 1/2 */
-    double weight_scale;     /* factor of normal, uniform, er-normal and er-sign entries */
+    double keep_probability; /* of masked laws; 0 means 1/2 */
+    double weight_scale;     /* factor of laws that do not depend on the fan (NORMA_LAW_FAN_ONE) */
     const double *given;     /* weights GIVEN: [n_given][d][d], used as they are; borrowed */
     int64_t n_given;         /* layers in `given`: the chain ends there */
     norma_chain_norm norm;

@@ -14,24 +14,12 @@ norma_rng_stream norma_chain_weights_stream(const norma_chain_draw *draw, norma_
 
 double norma_chain_weights_factor(const norma_chain_spec *spec)
 {
+    const norma_law *law = norma_law_get(spec->weights);
     double d = (double)spec->width;
-    switch (spec->weights) {
-    case NORMA_DISTRIBUTION_NORMAL:
-    case NORMA_DISTRIBUTION_UNIFORM:
-    case NORMA_DISTRIBUTION_ER_NORMAL:
-    case NORMA_DISTRIBUTION_ER_SIGN:
-        return spec->weight_scale;
-    case NORMA_DISTRIBUTION_HE_NORMAL:
-    case NORMA_DISTRIBUTION_HE_UNIFORM:
-    case NORMA_DISTRIBUTION_SPARSE_HE_NORMAL:
-        return sqrt(2 / d);
-    case NORMA_DISTRIBUTION_XAVIER:
-        return sqrt(1 / d);
-    case NORMA_DISTRIBUTION_UNIFORM_POSITIVE:
-        return 2 / sqrt(d);
-    default:
-        return 1; /* orthogonal, given */
-    }
+    if (law->source == NORMA_LAW_HAAR || law->source == NORMA_LAW_GIVEN)
+        return 1;
+    return law->fan == NORMA_LAW_FAN_ONE ? spec->weight_scale * sqrt(law->gain)
+                                         : norma_law_factor(spec->weights, d, d);
 }
 
 /* Uniforms on (0, 1) to the unit-variance symmetric law. */
@@ -42,45 +30,40 @@ static void centre_uniforms(int64_t n, double *x)
         x[i] = root * (x[i] - 0.5);
 }
 
+/* Uniforms on (0, 1) to the entries of the law, short of the factor. */
+static void shape_uniforms(norma_law_source source, int64_t n, double *x)
+{
+    if (source == NORMA_LAW_UNIFORMS)
+        centre_uniforms(n, x);
+    if (source == NORMA_LAW_SIGNS)
+        for (int64_t i = 0; i < n; i++)
+            x[i] = x[i] < 0.5 ? -1 : 1;
+}
+
 static void apply_mask(const norma_chain_spec *spec, int64_t n, const double *mask, double *x)
 {
     double keep = spec->keep_probability > 0 ? spec->keep_probability : 0.5;
-    for (int64_t i = 0; i < n; i++) {
-        if (spec->weights == NORMA_DISTRIBUTION_ER_SIGN)
-            x[i] = x[i] < 0.5 ? -1 : 1;
+    for (int64_t i = 0; i < n; i++)
         x[i] = mask[i] < keep ? x[i] : 0;
-    }
 }
 
 void norma_chain_weights_rows(const norma_chain_spec *spec, const norma_chain_draw *draw,
                               int64_t first, int64_t n_rows, double *out, double *mask)
 {
     const int64_t d = spec->width, at = first * d, n = n_rows * d;
+    const norma_law_source source = norma_law_get(spec->weights)->source;
     norma_rng_stream stream = norma_chain_weights_stream(draw, NORMA_CHAIN_TENSOR_WEIGHTS);
     norma_rng_stream masks = norma_chain_weights_stream(draw, NORMA_CHAIN_TENSOR_MASK);
-    switch (spec->weights) {
-    case NORMA_DISTRIBUTION_GIVEN:
+    if (source == NORMA_LAW_GIVEN) {
         memcpy(out, spec->given + draw->layer * d * d + at, (size_t)n * sizeof *out);
-        return;
-    case NORMA_DISTRIBUTION_UNIFORM:
-    case NORMA_DISTRIBUTION_HE_UNIFORM:
-        norma_rng_fill_uniform(draw->seed, &stream, at, n, out);
-        centre_uniforms(n, out);
-        return;
-    case NORMA_DISTRIBUTION_UNIFORM_POSITIVE:
-        norma_rng_fill_uniform(draw->seed, &stream, at, n, out);
-        return;
-    case NORMA_DISTRIBUTION_ER_SIGN:
-        norma_rng_fill_uniform(draw->seed, &stream, at, n, out);
-        break;
-    case NORMA_DISTRIBUTION_ER_NORMAL:
-    case NORMA_DISTRIBUTION_SPARSE_HE_NORMAL:
+    } else if (source == NORMA_LAW_NORMALS) {
         norma_rng_fill_normal(draw->seed, &stream, at, n, out);
-        break;
-    default:
-        norma_rng_fill_normal(draw->seed, &stream, at, n, out);
-        return;
+    } else {
+        norma_rng_fill_uniform(draw->seed, &stream, at, n, out);
+        shape_uniforms(source, n, out);
     }
+    if (!norma_law_has(spec->weights, NORMA_LAW_MASKED))
+        return;
     norma_rng_fill_uniform(draw->seed, &masks, at, n, mask);
     apply_mask(spec, n, mask, out);
 }
@@ -89,18 +72,13 @@ void norma_chain_weights_lanes(const norma_chain_spec *spec, const norma_chain_d
                                int64_t first, int64_t n_rows, double *out)
 {
     const int64_t d = spec->width, at = first * d, n = n_rows * d;
+    const norma_law_source source = norma_law_get(spec->weights)->source;
     norma_rng_stream stream = norma_chain_weights_stream(draw, NORMA_CHAIN_TENSOR_WEIGHTS);
-    switch (spec->weights) {
-    case NORMA_DISTRIBUTION_UNIFORM:
-    case NORMA_DISTRIBUTION_HE_UNIFORM:
-        norma_rng_fill_uniform_lanes(draw->seed, &stream, at, n, NORMA_LANES, out);
-        centre_uniforms(n * NORMA_LANES, out);
-        return;
-    case NORMA_DISTRIBUTION_UNIFORM_POSITIVE:
-        norma_rng_fill_uniform_lanes(draw->seed, &stream, at, n, NORMA_LANES, out);
-        return;
-    default:
+    if (source == NORMA_LAW_NORMALS) {
         norma_rng_fill_normal_lanes(draw->seed, &stream, at, n, NORMA_LANES, out);
+    } else {
+        norma_rng_fill_uniform_lanes(draw->seed, &stream, at, n, NORMA_LANES, out);
+        shape_uniforms(source, n * NORMA_LANES, out);
     }
 }
 

@@ -40,7 +40,7 @@ void norma_chain_weights_rows(const norma_chain_spec *spec, const norma_chain_dr
                               int64_t first, int64_t n_rows, double *out, double *mask);
 
 /* The same for replicas draw->replica + 0 .. NORMA_LANES - 1: out[n_rows][d][NORMA_LANES]. Only
- * laws without a mask that are not GIVEN. */
+ * laws with the flag NORMA_LAW_LANES. */
 void norma_chain_weights_lanes(const norma_chain_spec *spec, const norma_chain_draw *draw,
                                int64_t first, int64_t n_rows, double *out);
 

@@ -13,13 +13,6 @@ struct norma_conditioned {
     double *orthogonal;            /* ORTHO_COND: [n_channels][n_channels]; owned */
 };
 
-bool norma_conditioned_is(norma_distribution distribution)
-{
-    return distribution == NORMA_DISTRIBUTION_ID_COND ||
-           distribution == NORMA_DISTRIBUTION_ID_COND_MIN ||
-           distribution == NORMA_DISTRIBUTION_ORTHO_COND;
-}
-
 static int64_t composite(const norma_tensor_pair *pair, int axis)
 {
     return pair->first[axis] + pair->second[axis] - 1;

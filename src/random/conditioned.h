@@ -11,12 +11,9 @@
  *     ortho-cond    W1[J, ., q] = row j of U1, W2[., J, p] = column i of U2, Haar matrices of order
  *                   c0 and c2: the feature matrix is orthogonal
  */
-#include "src/random/tensor.h"
+#include "src/random/tensor_spec.h"
 
 typedef struct norma_conditioned norma_conditioned;
-
-/* Is it one of these laws? */
-bool norma_conditioned_is(norma_distribution distribution);
 
 /* NORMA_CONFIG when the spec has no pair, or more features than the law. */
 NORMA_MUST_USE norma_status norma_conditioned_check(const norma_tensor_spec *spec);

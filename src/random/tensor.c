@@ -2,31 +2,12 @@
 
 #include "src/base/index.h"
 #include "src/base/mem.h"
-#include "src/base/text.h"
 #include "src/random/conditioned.h"
 #include "src/random/haar.h"
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
-
-static const char *const names[NORMA_N_DISTRIBUTIONS] = {
-    [NORMA_DISTRIBUTION_NORMAL] = "normal",
-    [NORMA_DISTRIBUTION_UNIFORM] = "uniform",
-    [NORMA_DISTRIBUTION_HE_NORMAL] = "he-normal",
-    [NORMA_DISTRIBUTION_HE_UNIFORM] = "he-uniform",
-    [NORMA_DISTRIBUTION_XAVIER] = "xavier",
-    [NORMA_DISTRIBUTION_ORTHOGONAL] = "orthogonal",
-    [NORMA_DISTRIBUTION_SPARSE_HE_NORMAL] = "sparse-he-normal",
-    [NORMA_DISTRIBUTION_ER_NORMAL] = "er-normal",
-    [NORMA_DISTRIBUTION_ER_SIGN] = "er-sign",
-    [NORMA_DISTRIBUTION_UNIFORM_POSITIVE] = "uniform-positive",
-    [NORMA_DISTRIBUTION_ID_COND] = "id-cond",
-    [NORMA_DISTRIBUTION_ID_COND_MIN] = "id-cond-min",
-    [NORMA_DISTRIBUTION_ORTHO_COND] = "ortho-cond",
-    [NORMA_DISTRIBUTION_GIVEN] = "given",
-};
 
 /* Masks are drawn from the second half of the elements. */
 static const int64_t mask_offset = NORMA_RNG_N_ELEMENTS / 2;
@@ -35,68 +16,32 @@ struct norma_tensor {
     norma_tensor_spec spec;
     int64_t row; /* entries of a feature */
     double scale;
-    norma_haar *haar;         /* ORTHOGONAL only; owned */
-    norma_conditioned *law;   /* of the laws of pairs; owned */
+    norma_haar *haar;         /* HAAR only; owned */
+    norma_conditioned *law;   /* PAIRS only; owned */
     const norma_tensor *base; /* of a selection; borrowed */
     int64_t *rows;            /* of a selection: [n_features], owned */
 };
 
-norma_status norma_distribution_from_name(const char *name, norma_distribution *out)
+static bool is_masked(const norma_tensor_spec *spec)
 {
-    /* "given" is no name that a user may ask for: such values come with their file. */
-    for (int d = 0; d < NORMA_DISTRIBUTION_GIVEN; d++)
-        if (strcmp(name, names[d]) == 0) {
-            *out = (norma_distribution)d;
-            return NORMA_OK;
-        }
-    char quoted[NORMA_TEXT_QUOTED];
-    const char *nearest = norma_text_nearest(name, names, NORMA_DISTRIBUTION_GIVEN);
-    norma_text_quote(name, strlen(name), quoted);
-    if (nearest)
-        return NORMA_FAIL(NORMA_CONFIG, "unknown distribution %s: did you mean '%s'?", quoted,
-                          nearest);
-    char known[256] = "";
-    for (int d = 0; d < NORMA_DISTRIBUTION_GIVEN; d++) {
-        size_t length = strlen(known);
-        snprintf(known + length, sizeof known - length, "%s%s", d > 0 ? ", " : "", names[d]);
-    }
-    return NORMA_FAIL(NORMA_CONFIG, "unknown distribution %s; known: %s", quoted, known);
+    return norma_law_has(spec->distribution, NORMA_LAW_MASKED);
 }
 
-const char *norma_distribution_name(norma_distribution distribution)
+static norma_law_source source_of(const norma_tensor_spec *spec)
 {
-    return names[distribution];
+    return norma_law_get(spec->distribution)->source;
 }
 
-bool norma_distribution_drops_entries(norma_distribution distribution)
-{
-    return distribution == NORMA_DISTRIBUTION_SPARSE_HE_NORMAL ||
-           distribution == NORMA_DISTRIBUTION_ER_NORMAL ||
-           distribution == NORMA_DISTRIBUTION_ER_SIGN;
-}
-
-/* The factor on a normal, or on a uniform in (-1, 1) or (0, 1). */
+/* The factor on a normal, on a sign, or on a uniform in (-1, 1) or (0, 1). */
 static double scale_of(const norma_tensor_spec *spec)
 {
     bool first = spec->role == NORMA_TENSOR_FIRST;
     double n_taps = (double)spec->n_taps;
     double fan_in = (double)(first ? spec->n_channels : spec->n_features) * n_taps;
     double fan_out = (double)(first ? spec->n_features : spec->n_channels) * n_taps;
-    switch (spec->distribution) {
-    case NORMA_DISTRIBUTION_UNIFORM:
-        return sqrt(3.0);
-    case NORMA_DISTRIBUTION_HE_NORMAL:
-    case NORMA_DISTRIBUTION_SPARSE_HE_NORMAL:
-        return sqrt(2.0 / fan_in);
-    case NORMA_DISTRIBUTION_HE_UNIFORM:
-        return sqrt(6.0 / fan_in);
-    case NORMA_DISTRIBUTION_XAVIER:
-        return sqrt(2.0 / (fan_in + fan_out));
-    case NORMA_DISTRIBUTION_UNIFORM_POSITIVE:
-        return 2.0 / sqrt(fan_in);
-    default:
-        return 1.0;
-    }
+    return source_of(spec) == NORMA_LAW_UNIFORMS
+               ? norma_law_half_range(spec->distribution, fan_in, fan_out)
+               : norma_law_factor(spec->distribution, fan_in, fan_out);
 }
 
 static norma_status check_spec(const norma_tensor_spec *spec)
@@ -113,22 +58,23 @@ static norma_status check_spec(const norma_tensor_spec *spec)
                           (long long)spec->n_taps);
     NORMA_TRY(norma_index_multiply(spec->n_channels, spec->n_taps, "entries of a feature", &n));
     NORMA_TRY(norma_index_multiply(n, spec->n_features, "entries of a weight tensor", &n));
-    if (spec->distribution == NORMA_DISTRIBUTION_GIVEN) {
+    if (source_of(spec) == NORMA_LAW_GIVEN) {
         if (!spec->values)
             return NORMA_FAIL(NORMA_CONFIG, "given weights without values");
         return NORMA_OK;
     }
-    if (norma_conditioned_is(spec->distribution))
+    if (source_of(spec) == NORMA_LAW_PAIRS)
         NORMA_TRY(norma_conditioned_check(spec));
     NORMA_TRY(norma_rng_check(&spec->stream, n));
-    if (!norma_distribution_drops_entries(spec->distribution))
+    if (!is_masked(spec))
         return NORMA_OK;
     if (n > mask_offset)
         return NORMA_FAIL(NORMA_LIMIT, "%s weights: %lld entries in one tensor; at most %lld",
-                          names[spec->distribution], (long long)n, (long long)mask_offset);
+                          norma_distribution_name(spec->distribution), (long long)n,
+                          (long long)mask_offset);
     if (!(spec->keep_probability >= 0 && spec->keep_probability <= 1))
         return NORMA_FAIL(NORMA_CONFIG, "%s weights: the probability %g is outside (0, 1]",
-                          names[spec->distribution], spec->keep_probability);
+                          norma_distribution_name(spec->distribution), spec->keep_probability);
     return NORMA_OK;
 }
 
@@ -141,16 +87,16 @@ norma_status norma_tensor_create(const norma_tensor_spec *spec, norma_tensor **o
     tensor->spec = *spec;
     tensor->row = spec->n_channels * spec->n_taps;
     tensor->scale = scale_of(spec);
-    if (norma_distribution_drops_entries(spec->distribution) && spec->keep_probability == 0)
+    if (is_masked(spec) && spec->keep_probability == 0)
         tensor->spec.keep_probability = 0.5;
-    if (spec->distribution == NORMA_DISTRIBUTION_ORTHOGONAL) {
+    if (source_of(spec) == NORMA_LAW_HAAR) {
         bool first = spec->role == NORMA_TENSOR_FIRST;
         NORMA_GOTO(status,
                    norma_haar_create(spec->seed, &spec->stream, spec->n_features,
                                      first ? 1 : spec->n_taps,
                                      first ? tensor->row : spec->n_channels, &tensor->haar));
     }
-    if (norma_conditioned_is(spec->distribution))
+    if (source_of(spec) == NORMA_LAW_PAIRS)
         NORMA_GOTO(status, norma_conditioned_create(&tensor->spec, &tensor->law));
     *out = tensor;
     tensor = NULL;
@@ -184,8 +130,7 @@ done:
 
 bool norma_tensor_may_vanish(const norma_tensor *tensor)
 {
-    return norma_distribution_drops_entries(tensor->spec.distribution) ||
-           tensor->spec.distribution == NORMA_DISTRIBUTION_GIVEN;
+    return is_masked(&tensor->spec) || source_of(&tensor->spec) == NORMA_LAW_GIVEN;
 }
 
 /* Consecutive rows of the base at a time. */
@@ -201,31 +146,29 @@ static void fill_selected(const norma_tensor *tensor, int64_t first, int64_t cou
     }
 }
 
-static void scale_normals(const norma_tensor *tensor, int64_t n, double *out)
+static void scale(int64_t n, double factor, double *out)
 {
-    if (tensor->scale == 1.0)
-        return;
-    for (int64_t e = 0; e < n; e++)
-        out[e] *= tensor->scale;
+    for (int64_t e = 0; e < n && factor != 1.0; e++)
+        out[e] *= factor;
 }
 
-/* The value before any mask, from uniforms where the law is made of them. */
-static void shape_uniforms(const norma_tensor *tensor, int64_t n, double *out)
+/* The entries before any mask, of laws with independent entries. */
+static void draw(const norma_tensor *tensor, int64_t element, int64_t n, double *out)
 {
-    double scale = tensor->scale;
-    switch (tensor->spec.distribution) {
-    case NORMA_DISTRIBUTION_UNIFORM_POSITIVE:
+    const norma_tensor_spec *spec = &tensor->spec;
+    norma_law_source source = source_of(spec);
+    if (source == NORMA_LAW_NORMALS)
+        norma_rng_fill_normal(spec->seed, &spec->stream, element, n, out);
+    else
+        norma_rng_fill_uniform(spec->seed, &spec->stream, element, n, out);
+    if (source == NORMA_LAW_UNIFORMS)
         for (int64_t e = 0; e < n; e++)
-            out[e] *= scale;
-        break;
-    case NORMA_DISTRIBUTION_ER_SIGN:
+            out[e] = (2.0 * out[e] - 1.0) * tensor->scale;
+    else if (source == NORMA_LAW_SIGNS)
         for (int64_t e = 0; e < n; e++)
-            out[e] = out[e] < 0.5 ? -1.0 : 1.0;
-        break;
-    default:
-        for (int64_t e = 0; e < n; e++)
-            out[e] = (2.0 * out[e] - 1.0) * scale;
-    }
+            out[e] = out[e] < 0.5 ? -tensor->scale : tensor->scale;
+    else
+        scale(n, tensor->scale, out);
 }
 
 /* Zeroes the entries first .. first + n - 1 that the mask does not keep. */
@@ -252,30 +195,20 @@ void norma_tensor_fill(const norma_tensor *tensor, int64_t first, int64_t count,
         fill_selected(tensor, first, count, out);
         return;
     }
-    switch (spec->distribution) {
-    case NORMA_DISTRIBUTION_GIVEN:
+    switch (source_of(spec)) {
+    case NORMA_LAW_GIVEN:
         memcpy(out, spec->values + element, (size_t)n * sizeof *out);
         break;
-    case NORMA_DISTRIBUTION_ORTHOGONAL:
+    case NORMA_LAW_HAAR:
         norma_haar_fill(tensor->haar, first, count, out);
         break;
-    case NORMA_DISTRIBUTION_ID_COND:
-    case NORMA_DISTRIBUTION_ID_COND_MIN:
-    case NORMA_DISTRIBUTION_ORTHO_COND:
+    case NORMA_LAW_PAIRS:
         norma_conditioned_fill(tensor->law, first, count, out);
         break;
-    case NORMA_DISTRIBUTION_UNIFORM:
-    case NORMA_DISTRIBUTION_HE_UNIFORM:
-    case NORMA_DISTRIBUTION_UNIFORM_POSITIVE:
-    case NORMA_DISTRIBUTION_ER_SIGN:
-        norma_rng_fill_uniform(spec->seed, &spec->stream, element, n, out);
-        shape_uniforms(tensor, n, out);
-        break;
     default:
-        norma_rng_fill_normal(spec->seed, &spec->stream, element, n, out);
-        scale_normals(tensor, n, out);
+        draw(tensor, element, n, out);
     }
-    if (norma_distribution_drops_entries(spec->distribution))
+    if (is_masked(spec))
         apply_mask(tensor, element, n, out);
 }
 

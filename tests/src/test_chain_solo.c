@@ -5,6 +5,7 @@
 
 #include "src/base/cpu.h"
 #include "src/base/mem.h"
+#include "src/base/rng.h"
 #include "src/chain/chain.h"
 #include "src/chain/kernels/lanes.h"
 

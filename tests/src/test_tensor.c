@@ -46,6 +46,7 @@ static void names_round_trip(void **state)
         norma_test_ok(
             norma_distribution_from_name(norma_distribution_name((norma_distribution)d), &found));
         assert_int_equal(found, d);
+        assert_true(strlen(norma_law_get(found)->summary) > 10);
     }
     norma_distribution kept = NORMA_DISTRIBUTION_XAVIER;
     norma_test_fails(norma_distribution_from_name("he_normal", &kept), NORMA_CONFIG, "'he-normal'");
@@ -55,6 +56,23 @@ static void names_round_trip(void **state)
     norma_test_fails(norma_distribution_from_name("given", &kept), NORMA_CONFIG, "unknown");
     norma_test_fails(norma_distribution_from_name("", &kept), NORMA_CONFIG, "normal");
     assert_int_equal(kept, NORMA_DISTRIBUTION_XAVIER);
+}
+
+/* The flags of the table are those that the sources can have, and messages name the laws. */
+static void flags_fit_the_sources(void **state)
+{
+    (void)state;
+    char list[NORMA_LAW_LIST];
+    for (int d = 0; d < NORMA_N_DISTRIBUTIONS; d++) {
+        norma_distribution law = (norma_distribution)d;
+        norma_law_source source = norma_law_get(law)->source;
+        bool entries = norma_law_is_drawn(law) && source != NORMA_LAW_HAAR;
+        assert_true(entries || !norma_law_has(law, NORMA_LAW_MASKED | NORMA_LAW_LANES));
+        if (norma_law_has(law, NORMA_LAW_ROTATES))
+            assert_true(source == NORMA_LAW_NORMALS || source == NORMA_LAW_HAAR);
+    }
+    assert_string_equal(norma_law_list(NORMA_LAW_MASKED, list),
+                        "sparse-he-normal, er-normal or er-sign");
 }
 
 static void bad_specs_refused(void **state)
@@ -95,7 +113,13 @@ static void bad_specs_refused(void **state)
     assert_null(tensor);
 }
 
-/* What a law promises for its entries. */
+static bool has_independent_entries(int d)
+{
+    return norma_law_is_drawn((norma_distribution)d) &&
+           norma_law_get((norma_distribution)d)->source != NORMA_LAW_HAAR;
+}
+
+/* The properties that a law promises for its entries. */
 typedef struct law {
     double lowest, highest; /* support */
     double kept;            /* P(entry is not 0) */
@@ -126,8 +150,12 @@ static law law_of(int distribution, double fan_in, double fan_out)
         return (law){-INFINITY, INFINITY, 0.5, 0, 1, 3};
     case NORMA_DISTRIBUTION_ER_SIGN:
         return (law){-1, 1, 0.5, 0, 1, 1};
-    default:
+    case NORMA_DISTRIBUTION_UNIFORM_POSITIVE:
         return (law){0, top, 1, top / 2, top * top / 12, 1.8};
+    default:
+        fail_msg("law %s has no entry here",
+                 norma_distribution_name((norma_distribution)distribution));
+        return (law){0};
     }
 }
 
@@ -167,9 +195,9 @@ static void check_law(const char *name, const double *x, int64_t n, const law *e
 static void laws_hold(void **state)
 {
     (void)state;
-    for (int d = 0; d < NORMA_DISTRIBUTION_ID_COND; d++) {
-        if (d == NORMA_DISTRIBUTION_ORTHOGONAL)
-            continue; /* test_haar.c */
+    for (int d = 0; d < NORMA_N_DISTRIBUTIONS; d++) {
+        if (!has_independent_entries(d))
+            continue; /* test_haar.c, test_conditioned.c */
         const char *name = norma_distribution_name((norma_distribution)d);
         norma_tensor_spec first = spec_of(d, NORMA_TENSOR_FIRST, 1500, 7, 9);
         norma_tensor_spec second = spec_of(d, NORMA_TENSOR_SECOND, 1500, 7, 9);
@@ -190,9 +218,9 @@ static void masks_keep_what_they_say(void **state)
     (void)state;
     static const double probabilities[] = {0.05, 0.3, 0.9, 1};
     enum { N_FEATURES = 2000, ROW = 16 };
-    for (int d = 0; d < NORMA_DISTRIBUTION_ID_COND; d++) {
-        if (d != NORMA_DISTRIBUTION_SPARSE_HE_NORMAL && d != NORMA_DISTRIBUTION_ER_NORMAL &&
-            d != NORMA_DISTRIBUTION_ER_SIGN)
+    for (int d = 0; d < NORMA_N_DISTRIBUTIONS; d++) {
+        const norma_law *descriptor = norma_law_get((norma_distribution)d);
+        if (!norma_law_has((norma_distribution)d, NORMA_LAW_MASKED))
             continue;
         norma_tensor_spec spec = spec_of(d, NORMA_TENSOR_FIRST, N_FEATURES, ROW, 1);
         spec.keep_probability = 1;
@@ -211,9 +239,9 @@ static void masks_keep_what_they_say(void **state)
                 size += x[e] != 0 ? all[e] * all[e] : 0;
             }
             check_mean("kept", n_kept, N_FEATURES * ROW, p, p * (1 - p));
-            double v = d == NORMA_DISTRIBUTION_SPARSE_HE_NORMAL ? 2.0 / ROW : 1;
-            check_mean("size of the kept", size, n_kept, v,
-                       d == NORMA_DISTRIBUTION_ER_SIGN ? 0 : 2 * v * v);
+            law expected = law_of(d, ROW, N_FEATURES);
+            double v = expected.variance;
+            check_mean(descriptor->name, size, n_kept, v, (expected.fourth - 1) * v * v);
             NORMA_FREE(last);
             last = x;
         }
@@ -227,21 +255,19 @@ static void wider_keeps_first_features(void **state)
 {
     (void)state;
     enum { NARROW = 40, WIDE = 57, ROW = 15 };
-    for (int d = 0; d < NORMA_DISTRIBUTION_ID_COND; d++)
+    for (int d = 0; d < NORMA_N_DISTRIBUTIONS; d++)
         for (int role = 0; role < 2; role++) {
-            if (d == NORMA_DISTRIBUTION_ORTHOGONAL)
+            if (!has_independent_entries(d))
                 continue;
             norma_tensor_spec spec = spec_of(d, (norma_tensor_role)role, NARROW, 5, 3);
             double *narrow = whole_tensor(&spec);
             spec.n_features = WIDE;
             double *wide = whole_tensor(&spec);
             double ratio = 1;
-            if (role == NORMA_TENSOR_SECOND &&
-                (d == NORMA_DISTRIBUTION_HE_NORMAL || d == NORMA_DISTRIBUTION_HE_UNIFORM ||
-                 d == NORMA_DISTRIBUTION_SPARSE_HE_NORMAL ||
-                 d == NORMA_DISTRIBUTION_UNIFORM_POSITIVE))
+            norma_law_fan fan = norma_law_get((norma_distribution)d)->fan;
+            if (role == NORMA_TENSOR_SECOND && fan == NORMA_LAW_FAN_IN)
                 ratio = sqrt((double)NARROW / WIDE);
-            if (d == NORMA_DISTRIBUTION_XAVIER)
+            if (fan == NORMA_LAW_FAN_BOTH)
                 ratio = sqrt((NARROW + 5.0) / (WIDE + 5.0));
             for (int e = 0; e < NARROW * ROW; e++)
                 norma_test_check_close(wide[e], ratio * narrow[e], ratio == 1.0 ? 0 : 1e-14);
@@ -255,8 +281,8 @@ static void any_rows_anywhere(void **state)
 {
     (void)state;
     enum { N_FEATURES = 61 };
-    for (int d = 0; d < NORMA_DISTRIBUTION_ID_COND; d++)
-        for (int role = 0; role < 2; role++) {
+    for (int d = 0; d < NORMA_N_DISTRIBUTIONS; d++)
+        for (int role = 0; role < 2 && norma_law_is_drawn((norma_distribution)d); role++) {
             norma_tensor_spec spec = spec_of(d, (norma_tensor_role)role, N_FEATURES, 5, 3);
             norma_cpu_set_isa(NORMA_ISA_SCALAR);
             double *whole = whole_tensor(&spec);
@@ -326,6 +352,7 @@ static void selected_rows_are_those_of_the_base(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(names_round_trip),
+    cmocka_unit_test(flags_fit_the_sources),
     cmocka_unit_test(bad_specs_refused),
     cmocka_unit_test(laws_hold),
     cmocka_unit_test(masks_keep_what_they_say),
