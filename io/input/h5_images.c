@@ -1,6 +1,6 @@
 #include "io/input/h5_images.h"
 
-#include "io/input/h5_input.h"
+#include "io/hdf5/h5_input.h"
 #include "src/base/index.h"
 #include "src/base/mem.h"
 

@@ -10,7 +10,7 @@
 /* Reads the first n_items images of dataset `path` of `file`. Bytes where every value is a whole
  * number from 0 to 255 (*values NULL), FP64 otherwise (*pixels NULL); *labels NULL where there are
  * none. NORMA_CONFIG for fewer images, labels of another number, negative or broken labels, and
- * what io/input/h5_input refuses. The caller owns all three. */
+ * what io/hdf5/h5_input refuses. The caller owns all three. */
 NORMA_MUST_USE norma_status norma_h5_images_read_root(const char *file, const char *path,
                                                       int64_t n_items, norma_shape *shape,
                                                       uint8_t **pixels, double **values,

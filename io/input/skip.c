@@ -1,6 +1,6 @@
 #include "io/input/skip.h"
 
-#include "io/input/h5_input.h"
+#include "io/hdf5/h5_input.h"
 #include "mpi/runtime/agree.h"
 #include "mpi/runtime/shared.h"
 #include "src/base/mem.h"

@@ -1,6 +1,6 @@
 #include "io/input/source.h"
 
-#include "io/input/h5_input.h"
+#include "io/hdf5/h5_input.h"
 #include "mpi/runtime/agree.h"
 #include "mpi/runtime/shared.h"
 #include "src/base/index.h"
@@ -118,6 +118,7 @@ static norma_status describe_pair_root(const norma_h5_input *input, int64_t l,
     char path[2 * PATH_LENGTH];
     int64_t c1_of_second = 0;
     snprintf(group, sizeof group, "/source/%03d", (int)l);
+    NORMA_TRY(norma_h5_input_check_links_root(input, group));
     if (!norma_h5_input_is_group_root(input, group))
         return NORMA_FAIL(NORMA_CONFIG, "%s: there is no group %s with the weights for layer %03d",
                           file, group, (int)l);

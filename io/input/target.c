@@ -1,6 +1,6 @@
 #include "io/input/target.h"
 
-#include "io/input/h5_input.h"
+#include "io/hdf5/h5_input.h"
 #include "io/input/target_layer.h"
 #include "mpi/runtime/agree.h"
 #include "mpi/runtime/shared.h"
@@ -33,6 +33,7 @@ static void format_group(int64_t l, char group[GROUP_LENGTH])
 static norma_status count_layers_root(const norma_h5_input *input, int64_t *n_layers)
 {
     const char *file = norma_h5_input_name_root(input);
+    NORMA_TRY(norma_h5_input_check_links_root(input, "/layers"));
     if (!norma_h5_input_is_group_root(input, "/layers"))
         return NORMA_FAIL(NORMA_CONFIG,
                           "%s: there is no group /layers, so this is not a target network; for a "
@@ -57,6 +58,7 @@ static norma_status count_layers_root(const norma_h5_input *input, int64_t *n_la
         if (strcmp(name, group + strlen("/layers/")) != 0)
             return NORMA_FAIL(NORMA_CONFIG, "%s: %s: is missing (the next layer is %s)", file,
                               group, name);
+        NORMA_TRY(norma_h5_input_check_links_root(input, group));
         if (!norma_h5_input_is_group_root(input, group))
             return NORMA_FAIL(NORMA_CONFIG, "%s: %s: is a dataset, a group is expected", file,
                               group);

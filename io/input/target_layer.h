@@ -1,7 +1,7 @@
 #ifndef NORMA_IO_INPUT_TARGET_LAYER_H
 #define NORMA_IO_INPUT_TARGET_LAYER_H
 /* Inside of io/input/target: one layer's group. Rank 0 only. */
-#include "io/input/h5_input.h"
+#include "io/hdf5/h5_input.h"
 #include "src/network/network.h"
 
 /* Reads the description of the layer in `group` ("/layers/003"): attributes and the extents of its

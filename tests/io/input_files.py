@@ -14,6 +14,8 @@ import sys
 import h5py
 import numpy as np
 
+import stored_files
+
 folder = sys.argv[1]
 shutil.rmtree(folder, ignore_errors=True)  # of an earlier list of cases
 os.makedirs(folder)
@@ -206,6 +208,8 @@ cases.append(("target", path("network.h5") + ":/layers/000/wieght", "did you mea
 cases.append(("target", path("network.h5") + ":/layrs/000/weight", "nor a group /layrs/000"))
 cases.append(("target", path("network.h5") + ":/layers", "is a group, a dataset is expected"))
 cases.append(("target", path("network.h5") + ":/layers/000/bias", "has 1 axis, expected: 2 to 4"))
+
+stored_files.write(path, cases, random)
 
 # --- bare datasets of all types ----------------------------------------------------------------
 

@@ -2,8 +2,8 @@
  * among those of test_target.c. */
 #include "tests/harness/mpi_harness.h"
 
+#include "io/hdf5/h5_input.h"
 #include "io/input/dataset.h"
-#include "io/input/h5_input.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
-/* io/input/target, io/input/source, io/input/h5_input: values of good files (computed by numpy
+/* io/input/target, io/input/source, io/hdf5/h5_input: values of good files (computed by numpy
  * beside them), one clear message for each bad one, the network that Fashion-MNIST was learned by.
  * input_files.py writes the files. */
 #include "tests/harness/mpi_harness.h"
 
+#include "io/hdf5/h5_input.h"
 #include "io/input/dataset.h"
-#include "io/input/h5_input.h"
 #include "io/input/skip.h"
 #include "io/input/source.h"
 #include "io/input/target.h"
@@ -252,12 +252,29 @@ static void test_reference_outputs(void **state)
     check_reference_outputs("fashion_cnn_w16_gelu", 5);
 }
 
+/* One weight stored in many ways: virtual, in raw files, chunked, packed, behind links. */
+static void test_stored(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "virtual", "virtual_of_virtual", "external", "chunked", "packed", "unsigned", "soft",
+        "linked",  "/group/chunked"};
+    char path[PATH_LENGTH], where[PATH_LENGTH + 32];
+    files("stored.h5", path);
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+        norma_target *target = NULL;
+        snprintf(where, sizeof where, "%s:%s", path, names[k]);
+        norma_test_ok_all(norma_target_read(norma_test_runtime->world, where, &target));
+        const norma_layer *layer = &norma_target_network_local(target)->layers[0];
+        norma_test_check_all(difference_from_file(path, "/expected", 12, layer->weight) == 0);
+        norma_target_destroy(&target);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_network),
-    cmocka_unit_test(test_types),
-    cmocka_unit_test(test_source),
-    cmocka_unit_test(test_bad_files),
-    cmocka_unit_test(test_reference_outputs),
+    cmocka_unit_test(test_network),   cmocka_unit_test(test_types),
+    cmocka_unit_test(test_stored),    cmocka_unit_test(test_source),
+    cmocka_unit_test(test_bad_files), cmocka_unit_test(test_reference_outputs),
 };
 
 norma_test_main_mpi("io.target", tests)

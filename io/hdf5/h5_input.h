@@ -1,13 +1,14 @@
-#ifndef NORMA_IO_INPUT_H5_INPUT_H
-#define NORMA_IO_INPUT_H5_INPUT_H
+#ifndef NORMA_IO_HDF5_H5_INPUT_H
+#define NORMA_IO_HDF5_H5_INPUT_H
 /*
  * Reading HDF5 files that others wrote: everything is checked, everything becomes double. Rank 0
  * alone reads (serial driver); its callers agree and distribute. Failures are NORMA_CONFIG and name
  * the file, the path, what was found and what was expected.
  *
  * Half, single, double and long double precision, integers of any size, either byte order:
- * converted. bool, complex, compound, string and others: refused by name. Every value must be
- * finite as a double.
+ * converted; numbers packed by the CF conventions are unpacked (io/hdf5/h5_packing.h). What is
+ * declared but not stored is refused (io/hdf5/h5_storage.h). bool, complex, compound, string and
+ * others: refused by name. Every value must be finite as a double.
  */
 #include "src/base/status.h"
 
@@ -28,10 +29,14 @@ void norma_h5_input_close_root(norma_h5_input **input);
 /* The file's name as given; borrowed. */
 const char *norma_h5_input_name_root(const norma_h5_input *input);
 
-/* Is there an object (of any kind), an attribute? */
+/* Is there a link of this name (to an object of any kind, or to nothing), an attribute? */
 bool norma_h5_input_has_root(const norma_h5_input *input, const char *path);
 bool norma_h5_input_has_attribute_root(const norma_h5_input *input, const char *object,
                                        const char *name);
+
+/* NORMA_CONFIG when a link of `path` points to what is not there; names the link and its goal. */
+NORMA_MUST_USE norma_status norma_h5_input_check_links_root(const norma_h5_input *input,
+                                                            const char *path);
 
 /* Is `path` a group? (false when it does not exist) */
 bool norma_h5_input_is_group_root(const norma_h5_input *input, const char *path);
