@@ -4,7 +4,7 @@
 #include "src/base/mem.h"
 #include "src/chain/chain_state.h"
 #include "src/chain/single.h"
-#include "src/theory/fixed_point.h"
+#include "src/theory/gram_map.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -76,13 +76,15 @@ static norma_status make_reference(norma_chain *chain)
     chain->gram_from_input = !norma_chain_has_fixed_point(spec);
     if (chain->gram_from_input)
         return NORMA_OK;
-    double diagonal = 0, off = 0;
-    NORMA_TRY(norma_fixed_point_bn(&spec->activation, n, spec->norm == NORMA_CHAIN_NORM_BN_CENTERED,
-                                   spec->unit_norm ? 1 : sqrt((double)n), &diagonal, &off));
+    const norma_transfer phi = {.activation = spec->activation, .factor = 1};
+    norma_gram_fixed_point fixed;
+    NORMA_TRY(norma_gram_map_solve(&phi, n, spec->norm == NORMA_CHAIN_NORM_BN_CENTERED,
+                                   spec->unit_norm ? 1 : sqrt((double)n), &fixed));
     double factor = spec->act_scale * spec->scale;
     factor *= factor * spec->gram_scale * (double)spec->width;
     for (int64_t i = 0; i < chain->lanes * n * n; i++)
-        chain->gram_reference[i] = factor * (i % (n * n) % (n + 1) == 0 ? diagonal : off);
+        chain->gram_reference[i] =
+            factor * (i % (n * n) % (n + 1) == 0 ? fixed.gram.diagonal : fixed.gram.off);
     return NORMA_OK;
 }
 

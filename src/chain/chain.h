@@ -22,7 +22,7 @@ typedef struct norma_chain norma_chain;
 /* Makes a chain and all its workspace; spec and input are copied after being finished (their
  * borrowed arrays must outlive the chain), the request is copied. n_replicas, the number to be
  * computed in all, chooses between one replica at a time (1 or 2) and NORMA_LANES, with equal bits.
- * Defaults of gram_distance: the fixed point of src/theory/fixed_point.h for bn and bn-centered,
+ * Defaults of gram_distance: the fixed point of src/theory/gram_map.h for bn and bn-centered,
  * H_0's own Gram matrix for unnormalized linear chains. NORMA_CONFIG where an observable is not
  * defined for the chain: log_sigma_min and Lyapunov exponents of nonlinear chains, ln and rms, or a
  * batch above the width; gram_distance without a reference; cosine and gram_12 of a batch of 1.

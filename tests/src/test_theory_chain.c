@@ -1,10 +1,7 @@
-/* src/theory: activations and their moments, the fixed point of batch normalization, Lyapunov
- * exponents, closed forms. */
+/* src/theory: activations and their second moments, Lyapunov exponents, closed forms. */
 #include "tests/harness/harness.h"
 
-#include "src/base/rng.h"
 #include "src/theory/chain_laws.h"
-#include "src/theory/fixed_point.h"
 #include "src/theory/lyapunov.h"
 #include "src/theory/nonlinearity.h"
 
@@ -55,63 +52,6 @@ static void test_second_moments(void **state)
     }
 }
 
-static void test_fixed_point_known_values(void **state)
-{
-    (void)state;
-    norma_nonlinearity relu = named("relu"), identity = named("identity");
-    double diagonal = 0, off = 0;
-    for (int64_t n = 2; n <= 50; n += 3) {
-        double m = (double)(n - 1), rho = -1 / m;
-        /* the sphere's value is the Gaussian arc-cosine one: relu is homogeneous */
-        double arc = (sqrt(1 - rho * rho) + (acos(-1) - acos(rho)) * rho) / (2 * acos(-1));
-        norma_test_ok(norma_fixed_point_bn(&relu, n, true, sqrt((double)n), &diagonal, &off));
-        norma_test_check_close(diagonal, 0.5, 1e-12);
-        assert_true(fabs(off - arc) < 1e-11);
-        norma_test_ok(norma_fixed_point_bn(&identity, n, true, sqrt((double)n), &diagonal, &off));
-        norma_test_check_close(diagonal, 1, 1e-12); /* n / (n - 1) (I - 11^T / n) */
-        norma_test_check_close(off, rho, 1e-11);
-        norma_test_ok(norma_fixed_point_bn(&identity, n, false, 1, &diagonal, &off));
-        norma_test_check_close(diagonal, 1 / (double)n, 1e-12);
-        assert_true(fabs(off) < 1e-14);
-    }
-    norma_test_fails(norma_fixed_point_bn(&relu, 1, true, 1, &diagonal, &off), NORMA_CONFIG,
-                     "at least 2");
-}
-
-/* Against a Monte Carlo average over the sphere, 5 standard errors. */
-static void test_fixed_point_by_sampling(void **state)
-{
-    (void)state;
-    enum { SAMPLES = 100000, N = 6 };
-    static double x[SAMPLES * N];
-    static const char *const names[] = {"tanh", "gelu", "sin", "exp", "leaky-relu:0.2"};
-    norma_rng_stream stream = {.purpose = NORMA_RNG_TEST, .layer = 3};
-    norma_rng_fill_normal(11, &stream, 0, SAMPLES * N, x);
-    for (size_t k = 0; k < 2 * sizeof names / sizeof *names; k++) {
-        norma_nonlinearity phi = named(names[k / 2]);
-        bool centered = k % 2 == 0;
-        double sum[2] = {0}, squares[2] = {0}, exact[2] = {0};
-        norma_test_ok(norma_fixed_point_bn(&phi, N, centered, sqrt(N), &exact[0], &exact[1]));
-        for (int s = 0; s < SAMPLES; s++) {
-            double mean = 0, norm = 0, y[2];
-            for (int i = 0; i < N; i++)
-                mean += centered ? x[s * N + i] / N : 0;
-            for (int i = 0; i < N; i++)
-                norm += (x[s * N + i] - mean) * (x[s * N + i] - mean);
-            for (int i = 0; i < 2; i++)
-                y[i] = norma_nonlinearity_value(&phi, (x[s * N + i] - mean) * sqrt(N / norm));
-            double value[2] = {y[0] * y[0], y[0] * y[1]};
-            for (int i = 0; i < 2; i++) {
-                sum[i] += value[i] / SAMPLES;
-                squares[i] += value[i] * value[i] / SAMPLES;
-            }
-        }
-        for (int i = 0; i < 2; i++)
-            assert_true(fabs(sum[i] - exact[i]) <
-                        5 * sqrt((squares[i] - sum[i] * sum[i]) / SAMPLES));
-    }
-}
-
 static void test_lyapunov_values(void **state)
 {
     (void)state;
@@ -149,8 +89,6 @@ static void test_closed_forms(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_names),
     cmocka_unit_test(test_second_moments),
-    cmocka_unit_test(test_fixed_point_known_values),
-    cmocka_unit_test(test_fixed_point_by_sampling),
     cmocka_unit_test(test_lyapunov_values),
     cmocka_unit_test(test_closed_forms),
 };
