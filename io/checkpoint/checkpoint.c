@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What the configuration itself is checked with: it cannot be keyed with itself. */
+/* Key for the check of the configuration, which cannot be keyed with itself. */
 static const uint64_t first_key = 14695981039346656037u;
 
 uint64_t norma_checkpoint_hash_local(const void *bytes, int64_t size)
@@ -275,7 +275,7 @@ norma_status norma_checkpoint_open(MPI_Comm world, const char *output,
     bool made = status == NORMA_OK && c->rank == 0 && !c->resumed;
     status = norma_agree(world, status);
     if (status != NORMA_OK) {
-        if (made) /* another rank cannot go on */
+        if (made) /* another rank failed */
             (void)remove_root(c->folder, true);
         MPI_Comm_free(&c->comm);
         norma_mem_free(c->folder);
@@ -376,7 +376,7 @@ norma_status norma_checkpoint_append_local(norma_checkpoint *c, int64_t task, co
     off_t end = lseek(c->journal, 0, SEEK_END);
     norma_status status = norma_block_write_local(c->journal, path, c->key, task, 0, bytes, size);
     if (status != NORMA_OK) {
-        /* What arrived of it would hide later entries; if this fails too, the checksum tells. */
+        /* A part of the entry would hide later ones; if this fails too, the checksum finds it. */
         if (ftruncate(c->journal, end) != 0)
             norma_log_detail("cannot cut %s", path);
         return status;

@@ -25,7 +25,7 @@
 typedef struct norma_checkpoint norma_checkpoint;
 
 typedef struct norma_checkpoint_options {
-    bool resume;                  /* go on from an existing one; there need not be any */
+    bool resume;                  /* continue from an existing one; there need not be any */
     bool force;                   /* without resume: an existing one is removed */
     const char *configuration;    /* norma_config_write's text, and further "  key: value" lines */
     const char *const *free_keys; /* NULL-terminated: may differ on resume ("output") */
@@ -51,10 +51,10 @@ NORMA_MUST_USE norma_status norma_checkpoint_open(MPI_Comm world, const char *ou
                                                   const norma_checkpoint_options *options,
                                                   norma_checkpoint **out);
 
-/* Was there one to go on from? Local. */
+/* Did a checkpoint exist to continue from? Local. */
 bool norma_checkpoint_resumed_local(const norma_checkpoint *checkpoint);
 
-/* Is told of one finished task; `bytes` is aligned for double. */
+/* Called for one finished task; `bytes` is aligned for double. */
 typedef norma_status (*norma_checkpoint_visit)(void *context, int64_t task, const void *bytes,
                                                int64_t size);
 

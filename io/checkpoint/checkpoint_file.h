@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What stands before the bytes of a block. */
+/* The header in front of the bytes of a block. */
 typedef struct norma_block_header {
     uint64_t magic;
     int64_t task;

@@ -1,6 +1,6 @@
 #ifndef NORMA_IO_RESULT_INFO_H
 #define NORMA_IO_RESULT_INFO_H
-/* What `norma info FILE` prints. */
+/* The description of a result file that `norma info FILE` prints. */
 #include "src/base/status.h"
 
 #include <mpi.h>

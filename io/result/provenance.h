@@ -7,7 +7,7 @@
 #include "io/result/result.h"
 #include "mpi/runtime/runtime.h"
 
-/* What the driver knows. All borrowed during the call. */
+/* The part of the provenance that the driver knows. All borrowed during the call. */
 typedef struct norma_provenance {
     const char *title; /* "Reconstruction of fashion_cnn_w32.h5" */
     int argc;          /* the command line as it was given */

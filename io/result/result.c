@@ -158,8 +158,8 @@ static norma_status allocate(norma_result *file, const char *path)
 
 /* Changes of metadata are collective, and HDF5 hands what one rank has in its metadata cache to
  * those that have not: it hangs or fails where the caches of the ranks differ. They would, since
- * rank 0 writes more than others and each cache would let go of what it has not used for long. So
- * nothing is let go of. */
+ * rank 0 writes more than others and each cache would drop entries that it has not used for long.
+ * So nothing is dropped. */
 static bool keep_metadata(hid_t access_list)
 {
     H5AC_cache_config_t config = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
@@ -191,7 +191,7 @@ static norma_status open_parallel(norma_result *file)
     return status;
 }
 
-/* What tells a file of ours, and its state. */
+/* Writes the attributes by which a file of ours, and its state, are known. */
 static norma_status mark_running(const norma_result *file)
 {
     NORMA_TRY(norma_h5_set_text(file->file, "status", "running"));

@@ -59,7 +59,7 @@ done:
     return status;
 }
 
-/* Whether every group on the way to `path`, and it itself, is there: H5Lexists wants the way to
+/* True when `path` and every group above it exist: H5Lexists needs the groups above to
  * exist. */
 static bool exists_root(const norma_result_reader *reader, const char *path)
 {

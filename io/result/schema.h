@@ -1,8 +1,8 @@
 #ifndef NORMA_IO_RESULT_SCHEMA_H
 #define NORMA_IO_RESULT_SCHEMA_H
 /*
- * What a result file holds: groups, dimensions, variables, by the rules of netCDF-4 and CF, so that
- * xarray, netCDF4, h5py, ncdump, MATLAB and Julia read every variable under its name with its
+ * The contents of a result file: groups, dimensions, variables, by the rules of netCDF-4 and CF, so
+ * that xarray, netCDF4, h5py, ncdump, MATLAB and Julia read every variable under its name with its
  * coordinates. Everything is created before it is written, by all ranks in one order, allocated
  * and filled with "missing" at once. io/result/result.h writes the values.
  *
@@ -33,7 +33,7 @@ typedef enum norma_type {
 /* Bytes of one value. Local. */
 int64_t norma_schema_type_size_local(norma_type type);
 
-/* What an element holds until it is written; also the variable's _FillValue. Floats hold NaN. */
+/* The value of an element until it is written; also the variable's _FillValue. Floats hold NaN. */
 #define NORMA_MISSING_INT32 (-2147483647)
 #define NORMA_MISSING_INT64 (-9223372036854775806LL)
 #define NORMA_MISSING_NAME (-127)

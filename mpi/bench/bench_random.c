@@ -99,7 +99,7 @@ static norma_status measure_isa(norma_bench *bench, filling *words)
     return NORMA_OK;
 }
 
-/* Whether all ranks' processors have the set: they measure together. */
+/* True when all ranks' processors have the set: they measure together. */
 static bool is_supported(const norma_bench *bench, norma_isa isa)
 {
     return !norma_agree_any(bench->runtime->world, !norma_cpu_supports(isa));

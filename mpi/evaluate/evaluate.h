@@ -55,7 +55,7 @@ NORMA_MUST_USE norma_status norma_evaluate_run(norma_evaluate *evaluate,
                                                const norma_source_layer *source,
                                                norma_evaluate_result *result);
 
-/* What an evaluation takes of a rank beyond network and images, bytes, and of all ranks. */
+/* Memory of an evaluation beyond network and images, in bytes, of a rank and of all ranks. */
 typedef struct norma_evaluate_cost {
     int64_t held;   /* from norma_evaluate_create on */
     int64_t bounds; /* during norma_evaluate_bounds on a data set, with what is held */

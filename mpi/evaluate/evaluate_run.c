@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What one image contributes; gathered in the order of the images, so that sums over them do not
+/* The contribution of one image; gathered in the order of the images, so that sums over them do not
  * depend on how they were spread. */
 typedef struct image_record {
     double max_error, sum_squares, max_output;

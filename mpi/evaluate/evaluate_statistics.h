@@ -1,6 +1,6 @@
 #ifndef NORMA_MPI_EVALUATE_EVALUATE_STATISTICS_H
 #define NORMA_MPI_EVALUATE_EVALUATE_STATISTICS_H
-/* What the batch norms of a source pair would measure on the images of an evaluation. */
+/* The statistics that the batch norms of a source pair measure on the images of an evaluation. */
 #include "mpi/evaluate/evaluate.h"
 
 /* Mean and variance (1/N) over all images and positions:

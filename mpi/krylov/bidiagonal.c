@@ -103,7 +103,7 @@ static bool read_singular_values(const norma_bidiagonal *p, double *largest, dou
     return before <= *smallest * (1 + SETTLED);
 }
 
-/* Whether the last step found no direction but rounding: alpha after all of A', beta after all of
+/* True when the last step found no direction but rounding: alpha after all of A', beta after all of
  * A. */
 static bool is_null(const norma_bidiagonal *p, double link)
 {

@@ -17,7 +17,7 @@
 /* out = operator times in, both replicated; collective like its caller. */
 typedef norma_status (*norma_condition_operator)(void *context, const double *in, double *out);
 
-/* What exact operators are measured with: eigenvalues to about 1e-9 where they are separated. */
+/* Tolerance for exact operators: eigenvalues to about 1e-9 where they are separated. */
 #define NORMA_CONDITION_SHARP 1e-10
 
 /* *largest = the largest eigenvalue of a symmetric positive semidefinite operator on n > 0

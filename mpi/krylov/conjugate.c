@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a product in single precision adds to the residual, relative to the norms of operator and
- * vector: a few roundings, the sums being of random signs. */
+/* The error that a product in single precision adds to the residual, relative to the norms of
+ * operator and vector: a few roundings, the sums being of random signs. */
 #define PRODUCT_ERROR 0x1p-22
 /* The residual is replaced when what has been added to it may exceed this part of it. */
 #define REPLACE_AT 2e-4
@@ -86,7 +86,7 @@ static double exchange(const double *from, double *recurred, int64_t n)
     return squares;
 }
 
-/* What recurs, as long as coefficients are made of it. */
+/* Saves the recurrence so that the Lanczos coefficients can be continued from here. */
 static void keep(norma_conjugate *c, double ratio)
 {
     if (c->blurred)
@@ -131,14 +131,14 @@ static void replace(norma_conjugate *c, const double *b, double ratio)
     c->n_replacements++;
 }
 
-/* What rounding x leaves of the residual, or of the gradient. */
+/* The part of the residual, or of the gradient, that rounding x leaves. */
 static double wanted(const norma_conjugate *c)
 {
     double residual = NORMA_ROUNDOFF * c->norm * sqrt(c->x_squares);
     return c->wide ? residual : c->norm * (NORMA_ROUNDOFF * sqrt(c->r_squares) + residual);
 }
 
-/* What single precision may have added to the residual, or to the gradient. */
+/* Bound of the error that single precision added to the residual, or to the gradient. */
 static double drift(const norma_conjugate *c)
 {
     return PRODUCT_ERROR * c->norm * sqrt(c->group);
@@ -212,8 +212,8 @@ static void show(const norma_conjugate *c, double start, norma_progress *progres
     norma_progress_update_local(progress, c->iterations);
 }
 
-/* Whether nothing but rounding keeps the residual up: it has met that, and the system is so well
- * conditioned that more iterations would only meet it again. */
+/* True when only rounding keeps the residual from falling: it has reached that level, and the
+ * system is so well conditioned that more iterations would reach the same level again. */
 static bool sees_all(const norma_conjugate *c)
 {
     double largest = 0;

@@ -9,8 +9,8 @@
  * A' b, with the gradient A' (b - A x) in the place of the residual. One iteration is one pass over
  * the features and one all-reduce.
  *
- * What single precision adds to the recurred residual is estimated; before that matters, the
- * residual is replaced by the true one of x, in double precision, and the search directions are
+ * The error that single precision adds to the recurred residual is estimated; before it matters,
+ * the residual is replaced by the true one of x, in double precision, and the search directions are
  * kept (van der Vorst and Ye, SIAM J. Sci. Comput. 22, 2000): few iterations are lost, where a
  * restart would lose all that the method has learnt. Nothing is promised for systems whose
  * condition number, or in least squares its square, comes near 2^24: `done` tells.
@@ -27,7 +27,7 @@ typedef struct norma_conjugate {
     bool wide;               /* at least as many features as equations */
     int64_t n_rows, n_share; /* equations; features of this rank */
     int64_t max_iterations;
-    double aim; /* done at this many times what rounding x leaves of the residual, or gradient */
+    double aim; /* done at this multiple of the residual, or gradient, that rounding x leaves */
 
     double *x;         /* [n_share], owned: the answer at the last replacement */
     double *residual;  /* [n_rows], owned: b - A x, recurred since a replacement */
@@ -44,7 +44,7 @@ typedef struct norma_conjugate {
     double r_squares;  /* ||b - A x||^2 */
     double norm;       /* a lower bound of ||A|| */
     int64_t iterations, n_replacements;
-    /* What recurred where the coefficients end, so that they can be continued from there though x
+    /* The recurrence where the coefficients end, so that they can be continued from there though x
      * has all its digits; wide only. */
     double *kept_residual;  /* [n_rows], owned */
     double *kept_direction; /* [n_share], owned */

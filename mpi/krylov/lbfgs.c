@@ -17,7 +17,7 @@
 /* Times that a residual at the tolerance may prove to be none when made anew. */
 #define MAX_DENIALS 3
 
-/* What the recursion keeps: `history` steps s, as many changes y of the gradient, the gradient. */
+/* State of the recursion: `history` steps s, as many changes y of the gradient, the gradient. */
 typedef struct work {
     const norma_lbfgs_problem *p;
     int64_t m;         /* history */
@@ -218,13 +218,13 @@ static void keep_pair(work *w)
     w->n_kept = w->n_kept < w->m ? w->n_kept + 1 : w->m;
 }
 
-/* What rounding x, and where b was made what made it, leaves of the residual. */
+/* The residual that rounding leaves: of x, and of b where b was computed. */
 static double wanted_residual(const work *w)
 {
     return 5 * w->roundoff * (w->norm * sqrt(w->x_squares) + w->p->rhs_error);
 }
 
-/* Whether residual or gradient are nothing but rounding. */
+/* True when the residual, or the gradient, is rounding only. */
 static bool is_good(work *w)
 {
     if (!w->p->weights && w->size > 0)
@@ -238,7 +238,7 @@ static bool is_good(work *w)
     return sqrt(w->gradient_squares) <= gradient;
 }
 
-/* Whether x is done: the residual, made anew, must say so too. */
+/* True when x is good enough, also by the residual computed anew. */
 static bool is_done(work *w)
 {
     if (!is_good(w))
@@ -250,7 +250,7 @@ static bool is_done(work *w)
     return is_good(w);
 }
 
-/* Whether the last steps were in vain. */
+/* True when the last steps brought no progress. */
 static bool is_vain(work *w)
 {
     double measure = w->p->solvable ? w->weighted_size : sqrt(w->gradient_squares);

@@ -18,7 +18,7 @@
 /* Behind the n sums over features of an all-reduce: the sum of x and that of its squares. */
 enum { SUM, SQUARES };
 
-/* What the weights of this rank are, found in one look at each of them. */
+/* Properties of the weights of this rank, found in one pass over them. */
 typedef struct survey {
     int64_t bad_first, bad_second;        /* first number that is no weight; INT64_MAX: none */
     int64_t n_zero, first_zero;           /* features without weights; INT64_MAX: none */
@@ -325,7 +325,7 @@ double norma_product_flops_local(const norma_product *product)
     return norma_khatri_rao_flops(&product->rule->shape, product->n_features);
 }
 
-/* Whether the form's last row is the closing one. */
+/* True when the form's last row is the closing one. */
 static bool is_closed(const norma_product *product, norma_product_form form)
 {
     return form == NORMA_PRODUCT_SYSTEM && product->rule->closed;

@@ -52,7 +52,7 @@ NORMA_MUST_USE norma_status norma_product_create(MPI_Comm comm, norma_width_rule
 double norma_product_bytes_local(const norma_khatri_rao_shape *shape, int64_t n_features,
                                  int n_ranks, const norma_product_mode *mode);
 
-/* Whether the products that follow are in single precision; false where the operator lacks it. */
+/* Sets the precision of the products that follow; returns false where the operator lacks it. */
 bool norma_product_set_single_local(norma_product *product, bool single);
 
 /* Equations of a form, and features in all. */

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* What a rank may hold: ScaLAPACK counts local elements in 32 bits, and lies beyond them. */
+/* Most elements of a rank: ScaLAPACK counts local elements in 32 bits, and lies beyond them. */
 #define NORMA_DMAT_MAX_LOCAL ((int64_t)2147483647)
 
 typedef struct norma_dmat {

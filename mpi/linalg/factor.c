@@ -254,7 +254,7 @@ static norma_status create_rings(norma_factor_work *w)
     return status;
 }
 
-/* What a factor keeps. */
+/* Allocates the arrays that a factor keeps. */
 static norma_status allocate(norma_factor *f)
 {
     const norma_dmat *m = f->matrix;

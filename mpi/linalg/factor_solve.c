@@ -41,7 +41,7 @@ static void solve_triangle(const norma_factor *f, const place *p, bool lower, bo
         f->matrix, p->local_row, p->local_column, p->count, lower, transpose, x + p->first);
 }
 
-/* Solved by the rank that holds the diagonal block, and told to the others. */
+/* The rank that holds the diagonal block solves and sends the solution to the others. */
 static void share(const norma_factor *f, const place *p, double *x)
 {
     const norma_grid *grid = f->matrix->grid;

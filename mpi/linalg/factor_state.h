@@ -1,8 +1,8 @@
 #ifndef NORMA_MPI_LINALG_FACTOR_STATE_H
 #define NORMA_MPI_LINALG_FACTOR_STATE_H
 /*
- * What the files of mpi/linalg/factor share. Arrays of the matrix's own type are void * here; the
- * code that looks inside is mpi/linalg/factor_body.h, compiled once for each type.
+ * The types that the files of mpi/linalg/factor share. Arrays of the matrix's own type are void *
+ * here; the code that looks inside is mpi/linalg/factor_body.h, compiled once for each type.
  */
 #include "mpi/linalg/factor.h"
 #include "mpi/linalg/ring.h"
@@ -43,7 +43,7 @@ typedef struct norma_factor_candidate {
  * be multiplying with while the next is factored. */
 #define NORMA_FACTOR_PANELS 3
 
-/* What only the factorization needs. */
+/* Workspace of the factorization only. */
 typedef struct norma_factor_work {
     norma_factor *factor; /* borrowed */
     norma_factor_panel panels[NORMA_FACTOR_PANELS];

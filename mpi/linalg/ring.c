@@ -30,7 +30,7 @@ struct norma_ring {
     int64_t bytes;        /* of the message on its way */
     int n_parts;          /* of it */
     int n_received;       /* parts that have come */
-    bool told;            /* whether the node's other ranks know */
+    bool announced;       /* the node's other ranks know that all parts are here */
     int *arrived;         /* [most parts]: of MPI_Testsome */
     MPI_Request *receive; /* [most parts]; on others than the holder the first is the word of it */
     MPI_Request *send;    /* [most parts] */
@@ -162,14 +162,14 @@ static void send_part(norma_ring *ring, int part)
 /* Once all has come to the holder, the others of the node hear of it. */
 static void tell(norma_ring *ring)
 {
-    if (ring->told || ring->n_received < ring->n_parts || ring->rank != ring->holder)
+    if (ring->announced || ring->n_received < ring->n_parts || ring->rank != ring->holder)
         return;
     if (ring->window != MPI_WIN_NULL)
         MPI_Win_sync(ring->window);
     for (int r = 0; r < ring->node_size; r++)
         if (ring->mates[r] != ring->rank)
             MPI_Send(NULL, 0, MPI_BYTE, ring->mates[r], ring->first_tag + MOST_PARTS, ring->comm);
-    ring->told = true;
+    ring->announced = true;
 }
 
 /* The holder awaits parts, and in the end the word of its readers. */
@@ -198,7 +198,7 @@ void norma_ring_start(norma_ring *ring, int root, int64_t bytes)
     int leader = ring->leader_of[ring->rank];
     int next = neighbour(ring, leader, 1);
     ring->started = true;
-    ring->told = false;
+    ring->announced = false;
     ring->bytes = bytes;
     ring->holder = holder_on(ring, leader, root);
     ring->after = next == ring->leader_of[root] ? -1 : next;

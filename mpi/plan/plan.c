@@ -37,7 +37,7 @@ static int64_t read_number(const char *path, const char *key)
     return number;
 }
 
-/* What a control group of version 2 or 1 leaves; INT64_MAX without one. */
+/* Memory that a control group of version 2 or 1 allows; INT64_MAX without one. */
 static int64_t group_memory(void)
 {
     static const char *const files[][2] = {

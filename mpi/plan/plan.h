@@ -2,7 +2,7 @@
 #define NORMA_MPI_PLAN_PLAN_H
 /*
  * Does it fit, and how long will it take: the checks before a run and the figures of `norma plan`.
- * What a run needs is told by the modules that need it; this one compares and advises.
+ * The modules compute the memory that they need; this one compares it with the machine and advises.
  */
 #include "mpi/runtime/runtime.h"
 #include "src/base/status.h"

@@ -1,7 +1,7 @@
 #ifndef NORMA_MPI_PLAN_RATES_H
 #define NORMA_MPI_PLAN_RATES_H
 /*
- * What a rank of this machine computes a second: the yardsticks of expected times
+ * Rates of one rank of this machine, from which expected times are computed
  * (mpi/plan/expect.h).
  */
 #include "mpi/plan/traffic.h"

@@ -1,7 +1,7 @@
 #ifndef NORMA_MPI_PLAN_TRAFFIC_H
 #define NORMA_MPI_PLAN_TRAFFIC_H
 /*
- * What ranks tell each other, counted: calls and bytes of a rank in the LU factorization
+ * Counts of messages between ranks: calls and bytes of a rank in the LU factorization
  * (mpi/linalg/factor), the solves with its factors, and an iteration of krylov
  * (mpi/krylov/conjugate) or chebyshev (mpi/krylov/chebyshev).
  *

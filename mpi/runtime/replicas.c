@@ -34,8 +34,8 @@ struct norma_replicas {
     MPI_Win window;
     int64_t *slots; /* rank 0's, of the window */
     double interval, last_exchange, last_save, last_attended;
-    int64_t work_mine;   /* not told yet */
-    int64_t work_all;    /* last heard */
+    int64_t work_mine;   /* not reported yet */
+    int64_t work_all;    /* as last received */
     int64_t saves_heard; /* of SLOT_SAVES */
     int64_t n_done;      /* tickets finished by this group; its root counts */
 };

@@ -46,13 +46,13 @@ typedef norma_status (*norma_replicas_task)(void *context, int64_t ticket);
 NORMA_MUST_USE norma_status norma_replicas_run(norma_replicas *replicas, int64_t n_tickets,
                                                norma_replicas_task task, void *context);
 
-/* What the task has to do now, from norma_stop_look_local of the group's ranks and from other
- * groups; END also when another group failed. Call it at every step; `work` is what was done since
- * the last call, in units of the caller's, of a group its root's counts. Looks at the other groups
- * a few times a second. Collective over the group. */
+/* The request that the task has to follow now, from norma_stop_look_local of the group's ranks and
+ * from other groups; END also when another group failed. Call it at every step; `work` is what was
+ * done since the last call, in units of the caller's, of a group its root's counts. Looks at the
+ * other groups a few times a second. Collective over the group. */
 norma_stop_request norma_replicas_poll(norma_replicas *replicas, int64_t work);
 
-/* Work of all groups, as this rank last heard. Local. */
+/* Work of all groups, as this rank last received it. Local. */
 int64_t norma_replicas_work_local(const norma_replicas *replicas);
 
 /* values[n]: each element is other than 0 on at most one rank; afterwards all ranks hold all.

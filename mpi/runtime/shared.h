@@ -24,7 +24,7 @@ void *norma_shared_data_local(norma_shared *shared);
 /* Brings rank 0's bytes to all nodes. Collective. */
 void norma_shared_broadcast(norma_shared *shared);
 
-/* Whether the ranks of a node have room for a window of n_bytes together. Where they have not
+/* True when the ranks of a node have room for a window of n_bytes together. Where they have not
  * (containers often offer 64 MiB), writing to it would end a rank with a bus error. Collective over
  * node. */
 bool norma_shared_has_room(MPI_Comm node, int64_t n_bytes);

@@ -1,12 +1,12 @@
 #ifndef NORMA_MPI_RUNTIME_STOP_H
 #define NORMA_MPI_RUNTIME_STOP_H
 /*
- * When a run stops before it is done: at its time limit, or when it is told to.
+ * Early stops of a run: at its time limit, or on a signal.
  *
  *     SIGUSR1, SIGTERM   save the state and leave at the next step; another one of either ends the
  *                        process at once with exit code 128 + its number, unless it comes within a
  *                        second: launchers and batch systems send one signal by several ways
- *     SIGUSR2            save the state and go on
+ *     SIGUSR2            save the state and continue
  *
  * The handlers only set flags. One process has one set of them: open once, close before the runtime
  * is closed. A saved state must therefore be whole at any moment (io/checkpoint/checkpoint.h).
@@ -15,10 +15,10 @@
 
 #include <stdbool.h>
 
-/* What is asked for; a larger one includes the smaller ones. */
+/* Requests; a larger one includes the smaller ones. */
 typedef enum norma_stop_request {
     NORMA_STOP_NONE = 0,
-    NORMA_STOP_SAVE = 1, /* save the state, go on */
+    NORMA_STOP_SAVE = 1, /* save the state, continue */
     NORMA_STOP_END = 2   /* save the state, leave */
 } norma_stop_request;
 
@@ -33,9 +33,9 @@ NORMA_MUST_USE norma_status norma_stop_open(const norma_runtime *runtime, double
  * exit code. Local. */
 void norma_stop_close_local(void);
 
-/* What this process was asked for, by signals and by the clock: call it at every step. END stays,
- * SAVE is told once. The time between calls is watched: END comes one longest step (and what
- * norma_stop_note_save_local was told) ahead of the limit. Costs a reading of the clock. Local. */
+/* The request of this process, by signals and by the clock: call it at every step. END stays,
+ * SAVE is returned once. The time between calls is watched: END comes one longest step (and what
+ * norma_stop_note_save_local was given) ahead of the limit. Costs a reading of the clock. Local. */
 norma_stop_request norma_stop_look_local(void);
 
 /* The same for ranks that step together: a signal of any rank counts, the time is that of comm's
@@ -49,7 +49,7 @@ void norma_stop_note_save_local(double seconds);
 /* Seconds until the limit, margin deducted; infinity without one. Local. */
 double norma_stop_seconds_left_local(void);
 
-/* Why END was told: "SIGTERM", "SIGUSR1", "the time limit", "another rank". A constant. Local. */
+/* The reason of END: "SIGTERM", "SIGUSR1", "the time limit", "another rank". A constant. Local. */
 const char *norma_stop_reason_local(void);
 
 #endif

@@ -22,7 +22,7 @@ bool norma_team_is_root_local(const norma_team *team);
 /* norma_agree over the team. Collective over the team. */
 NORMA_MUST_USE norma_status norma_team_agree(const norma_team *team, norma_status status);
 
-/* What the root says. Collective over the team. */
+/* The root's value on all members. Collective over the team. */
 bool norma_team_root_says(const norma_team *team, bool mine);
 
 /* The root's bytes (NULL: none) on all members, who own theirs. NORMA_MEMORY on all. Collective

@@ -23,7 +23,7 @@
 
 #include <stdint.h>
 
-/* What numbers are for: each purpose has its own counters. Append only. */
+/* Purposes of random numbers: each has its own counters. Append only. */
 typedef enum norma_rng_purpose {
     NORMA_RNG_SOURCE_WEIGHTS = 0,
     NORMA_RNG_TARGET_WEIGHTS = 1,

@@ -15,7 +15,7 @@ typedef struct norma_rng_counter {
     uint32_t word3; /* high 12 bits of cell | tensor << 12 | purpose << 20 */
 } norma_rng_counter;
 
-/* What a block becomes: 64-bit words, or doubles. */
+/* The numbers that a block becomes: 64-bit words, or doubles. */
 typedef enum norma_rng_kind { NORMA_RNG_WORDS, NORMA_RNG_UNIFORM, NORMA_RNG_NORMAL } norma_rng_kind;
 
 typedef struct norma_rng_kernels {

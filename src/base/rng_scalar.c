@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdint.h>
 
-/* What sleef.h asks for before it declares them; clang has the instruction and does not say so. */
+/* sleef.h asks for this macro before it declares them; clang has the instruction without it. */
 #ifndef FP_FAST_FMA
 #define FP_FAST_FMA 1
 #endif

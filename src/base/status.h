@@ -31,7 +31,7 @@ typedef enum norma_status { NORMA_STATUS_LIST(NORMA_STATUS_ENUM) NORMA_N_STATUS 
 /* Longest message kept, bytes with the closing zero; longer ones are cut. */
 #define NORMA_MESSAGE_LENGTH 1024
 
-/* What went wrong first in this process. `where` is "file:line", shown with --verbose. */
+/* The first error of this process. `where` is "file:line", shown with --verbose. */
 typedef struct norma_error {
     norma_status status;
     char where[96];

@@ -41,7 +41,7 @@ bool norma_config_has(const norma_config *config, const char *name)
     return find(config, name)->origin != NORMA_ORIGIN_NONE;
 }
 
-/* Whether the values are those of the default text. */
+/* True when the values are those of the default text. */
 static bool is_default(const norma_config_item *item)
 {
     const norma_option *option = item->option;

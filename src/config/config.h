@@ -51,11 +51,11 @@ void norma_config_destroy(norma_config **config);
  * is a programming error (assert). `cell` is a cell of the sweep; 0 does for options that are not
  * swept. Texts are borrowed, valid until the option is set or the configuration destroyed. */
 
-/* Whether the option has a value: given, by default or set. */
+/* True when the option has a value: given, by default or set. */
 bool norma_config_has(const norma_config *config, const char *name);
 
-/* Whether it has a value other than its default; so a configuration that was written and read again
- * answers the same. */
+/* True when it has a value other than its default; so a configuration that was written and read
+ * again answers the same. */
 bool norma_config_is_given(const norma_config *config, const char *name);
 
 /* Where the value comes from, to begin a message with: "--excess", "run.yaml:7: reconstruct:
@@ -84,7 +84,7 @@ int norma_config_get_choice(const norma_config *config, int64_t cell, const char
  * its length along the sweep. The getters of a list take the index within the list as `cell`. */
 int64_t norma_config_get_count(const norma_config *config, const char *name);
 
-/* Whether a NORMA_LIST of choices or texts holds `text`. */
+/* True when a NORMA_LIST of choices or texts holds `text`. */
 bool norma_config_list_holds(const norma_config *config, const char *name, const char *text);
 
 /* The sweep; borrowed. */

@@ -129,7 +129,7 @@ static const char *group_of(const norma_option *option)
     return option->group ? option->group : option->positional ? "Arguments" : "Options";
 }
 
-/* Whether an option before `last` belongs to its group. */
+/* True when an option before `last` belongs to its group. */
 static bool group_was_seen(const norma_command *command, const norma_option *last)
 {
     for (const norma_option *const *table = command->tables; *table; table++)

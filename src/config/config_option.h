@@ -1,7 +1,7 @@
 #ifndef NORMA_CONFIG_CONFIG_OPTION_H
 #define NORMA_CONFIG_CONFIG_OPTION_H
 /*
- * What a subcommand can be told: static tables of options. Flags, YAML keys, help, checks, sweeps
+ * The options of a subcommand: static tables. Flags, YAML keys, help, checks, sweeps
  * and the written configuration all follow from the same table.
  *
  *     static const norma_option options[] = {

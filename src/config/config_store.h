@@ -1,6 +1,6 @@
 #ifndef NORMA_CONFIG_CONFIG_STORE_H
 #define NORMA_CONFIG_CONFIG_STORE_H
-/* What a norma_config is made of; for src/config/config*.c only. */
+/* The members of a norma_config; for src/config/config*.c only. */
 #include "src/config/config.h"
 #include "src/config/config_value.h"
 

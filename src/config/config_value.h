@@ -25,7 +25,7 @@ typedef struct norma_config_values {
     int64_t n, capacity;
 } norma_config_values;
 
-/* Whether the type's values are texts, or numbers that ranges can run over. */
+/* True when the type's values are texts; when they are numbers that ranges can run over. */
 bool norma_config_type_is_text(norma_option_type type);
 bool norma_config_type_is_number(norma_option_type type);
 

@@ -64,7 +64,8 @@ static void fold_up(const norma_khatri_rao *kr, double unit, double *y)
     }
 }
 
-/* What a pass over the features does to x: nothing, x = KR' r, or x <- KR' r + shift + keep x. */
+/* A pass over the features and its effect on x: nothing, x = KR' r, or x <- KR' r + shift + keep x.
+ */
 typedef struct pass {
     const double *g; /* forward only: the vector to multiply by; NULL otherwise */
     double unit_dot; /* of the inner products */

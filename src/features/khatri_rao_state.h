@@ -20,7 +20,7 @@ typedef struct norma_khatri_rao_sizes {
     int64_t block;        /* features that a thread works on at a time, in whole tiles */
 } norma_khatri_rao_sizes;
 
-/* What a thread works with. */
+/* Workspace of a thread. */
 typedef struct norma_khatri_rao_worker {
     int64_t first, count;  /* its features */
     unsigned char *wide;   /* packed: all of them, or a block */

@@ -63,7 +63,7 @@ static int64_t find_pivot(const double *row, int64_t length)
     return pivot;
 }
 
-/* Whether a channel's target, less its skip unless that is NULL, is zero. */
+/* True when a channel's target, less its skip unless that is NULL, is zero. */
 static bool is_zero(const double *row, const double *skip, int64_t length)
 {
     for (int64_t s = 0; s < length; s++)
@@ -72,7 +72,7 @@ static bool is_zero(const double *row, const double *skip, int64_t length)
     return true;
 }
 
-/* Whether gamma2 multiplies the skip. */
+/* True when gamma2 multiplies the skip. */
 static bool is_skip_inside(norma_width width, norma_residual residual)
 {
     return width == NORMA_WIDTH_MIN && residual == NORMA_RESIDUAL_OUTER;

@@ -231,7 +231,7 @@ static norma_status infer_pool(int64_t l, norma_layer *layer)
     return NORMA_OK;
 }
 
-/* What a linear layer sees of `given`: all of it as channels of one pixel. */
+/* The input of a linear layer: all of `given` as channels of one pixel. */
 static norma_status flatten(int64_t l, const norma_layer *layer, norma_shape *given)
 {
     if (given->height == 0)

@@ -95,7 +95,7 @@ int64_t norma_source_layout_fit(const norma_source_layout *layout, int64_t arena
     return end - first < n_images ? end - first : n_images;
 }
 
-/* What the buffers of a work must hold, in doubles. */
+/* Sizes of the buffers of a work, in doubles. */
 typedef struct work_sizes {
     int64_t arena, first, second, hidden, conv, skip, skip_weights;
 } work_sizes;
