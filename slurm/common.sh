@@ -101,7 +101,7 @@ norma_job_has() {
     return 1
 }
 
-# Should a run be told to resume that was not? A later go always (its --output may stand in a YAML
+# Should this attempt resume? A later one always does (its --output may stand in a YAML
 # file, and without state it begins anew); the first one where there is state of its output, unless
 # --force asks to start over.
 norma_job_resumes() {

@@ -166,7 +166,7 @@ static void apply_full(work *w, const double *gamma1)
     norma_product_apply(w->product, NORMA_PRODUCT_FULL, gamma1 + first, w->full);
 }
 
-/* What a user of single precision gets: the true gamma1, gamma2 through FP32. */
+/* The error that a user of single precision sees: gamma1 and gamma2 rounded to FP32. */
 static void measure_single(work *w, const norma_layer_solution *s, double *rmse)
 {
     double largest = 0;

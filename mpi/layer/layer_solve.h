@@ -37,7 +37,7 @@ NORMA_MUST_USE norma_status norma_layer_solve(MPI_Comm comm, const norma_layer_p
 /* Frees what the solution owns; zeroes it. */
 void norma_layer_solution_clear(norma_layer_solution *solution);
 
-/* What a solve would take, without doing it. */
+/* The predicted cost of a solve. */
 typedef struct norma_layer_estimate {
     norma_solver solver; /* that would be used: never AUTO */
     int64_t n_rows;      /* rows of M */

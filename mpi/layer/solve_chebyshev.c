@@ -34,12 +34,12 @@
 /* Singular values farther apart have their passes in double precision. */
 #define LARGEST_SPREAD 1000
 #define LARGEST_SPREAD_TALL 100
-/* What rounding leaves of the error of a pass, over the spread of the singular values (least
+/* The error that rounding leaves after a pass, over the spread of the singular values (least
  * squares: its square). */
 #define BLUR_SINGLE 0x1p-22
 #define BLUR_DOUBLE 0x1p-50
-/* What a pass shall leave of the error: not less, and not more, since each has products in double
- * precision. */
+/* The part of the error that a pass shall leave: not less, and not more, since each has products
+ * in double precision. */
 #define LEAST_PART 1e-7
 #define MOST_PART 1e-2
 /* Of what is wanted, what the last pass aims at: rounding adds to it. */
@@ -56,9 +56,9 @@ typedef struct work {
     double low, high;          /* the interval */
     double part;               /* what a pass leaves of the error */
     double least_end;          /* LEAST_END, or of a mended interval */
-    double loose;              /* times BLUR, where that proved too small */
+    double blur_factor;        /* multiplies BLUR, which may prove too small */
     bool single;               /* passes are in single precision */
-    int n_mends;
+    int n_repairs;
     int64_t iterations, max_iterations;
     norma_progress progress;
     char text[64];
@@ -118,7 +118,7 @@ static void bound(work *w, const double *start, double *low, double *high)
 static void set_interval(work *w, double low, double high)
 {
     double spread = high / low;
-    double blur = w->loose * (w->single ? BLUR_SINGLE : BLUR_DOUBLE) * spread;
+    double blur = w->blur_factor * (w->single ? BLUR_SINGLE : BLUR_DOUBLE) * spread;
     if (!w->answer.wide)
         blur *= spread;
     w->low = low;
@@ -132,12 +132,12 @@ static void set_interval(work *w, double low, double high)
 /* A pass was slow, or made the error grow: what it left is rich in what the interval lacks. If the
  * interval holds it was rounding, but for a pass that was stuck altogether. False when nothing is
  * found. Takes the measured residual for its start. */
-static bool mend(work *w, bool stuck)
+static bool repair(work *w, bool stuck)
 {
     double low = 0;
     double high = 0;
     bool single = w->single;
-    if (w->n_mends++ == MOST_MENDS)
+    if (w->n_repairs++ == MOST_MENDS)
         return false;
     if (!isfinite(norma_answer_error_local(&w->answer))) {
         set_interval(w, w->low, 2 * w->high);
@@ -150,10 +150,10 @@ static bool mend(work *w, bool stuck)
         return true;
     }
     if (single == w->single && !stuck && w->part < MOST_PART)
-        w->loose *= 8;
+        w->blur_factor *= 8;
     else if (w->single || single) {
         w->single = false;
-        w->loose = 1;
+        w->blur_factor = 1;
     } else
         return false;
     set_interval(w, w->low, w->high);
@@ -222,7 +222,7 @@ static norma_status run_passes(work *w)
                  fmin(left, error) / first);
         going = !(better && norma_answer_is_good_local(a, 1));
         if (going && !(left <= SLOW * part * error)) {
-            going = !norma_answer_is_good_local(a, 2) && mend(w, left > error / 2);
+            going = !norma_answer_is_good_local(a, 2) && repair(w, left > error / 2);
             norma_answer_measure(a, a->x);
         }
     }
@@ -284,7 +284,7 @@ norma_status norma_solve_chebyshev(const norma_system *system, double *gamma,
               .max_iterations = system->max_iterations,
               .single = true,
               .least_end = LEAST_END,
-              .loose = 1};
+              .blur_factor = 1};
     norma_status status = norma_agree(system->comm, allocate(system, &w));
     if (status == NORMA_OK)
         status = norma_agree(system->comm, iterate(&w, solution));

@@ -93,8 +93,8 @@ static void run_lsqr(work *w)
     }
 }
 
-/* Whether Craig's triangular factor, which is all of its condition, is singular: the x that it
- * gives is then huge, and excuses any residual. */
+/* True when Craig's triangular factor, whose condition is that of the system, is singular: its x
+ * is then huge, and its rounding floor admits any residual. */
 static bool sees_singular(const work *w)
 {
     const norma_bidiagonal *p = w->process;

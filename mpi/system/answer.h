@@ -1,8 +1,8 @@
 #ifndef NORMA_MPI_SYSTEM_ANSWER_H
 #define NORMA_MPI_SYSTEM_ANSWER_H
 /*
- * An answer on its way to the floor: the x of an iterative solver, its true residual in double
- * precision, and how far that is from what rounding x leaves.
+ * The current iterate x of an iterative solver, its true residual in double precision, and the
+ * residual that rounding x alone would leave.
  *
  * With at least as many features as equations it is the residual rhs - S x that has to become
  * small, with fewer its gradient S' (rhs - S x); here either is called the error of x.
@@ -41,8 +41,8 @@ void norma_answer_accept(norma_answer *answer, const double *from);
 double norma_answer_error_local(const norma_answer *answer);
 double norma_answer_wanted_local(const norma_answer *answer);
 
-/* Whether the error is as small as wanted, or within `factor` of it; in least squares an exact
- * answer will do as well. Local. */
+/* True when the error is as small as wanted, or within `factor` of it; in least squares an exact
+ * answer is accepted too. Local. */
 bool norma_answer_is_good_local(const norma_answer *answer, double factor);
 
 /* NORMA_NUMERIC: how `name` ended ("stagnated", "reached --max-iterations"), with which error;

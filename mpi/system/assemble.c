@@ -18,7 +18,7 @@ double norma_assemble_bytes_local(const norma_khatri_rao_shape *shape, int n_thr
     return 8.0 * (double)n_threads * (double)numbers_of_thread(shape);
 }
 
-/* What the columns are made of, and how; scales are NULL in double precision. */
+/* Everything that columns are made from; scales are NULL in double precision. */
 typedef struct source {
     const norma_width_rule *rule;
     const norma_tensor *w1, *w2;

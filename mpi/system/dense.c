@@ -131,14 +131,14 @@ static norma_dense_answer measure(refinement *r, const double *x)
     return answer;
 }
 
-/* What rounding x leaves of the residual; the floor is twice that. */
+/* The residual that rounding x leaves; the floor is twice that. */
 static double rounding(const refinement *r, const double *x)
 {
     int64_t n_features = norma_product_n_features_local(r->system->product);
     return 5 * NORMA_ROUNDOFF * r->sigma_max * norma_replicated_norm_local(x, n_features);
 }
 
-/* Whether x is as good as wanted, or within `factor` of it. */
+/* True when x is as good as wanted, or within `factor` of it. */
 static bool is_good(const refinement *r, const norma_dense_answer *a, const double *x,
                     double factor)
 {

@@ -1,9 +1,9 @@
 #ifndef NORMA_MPI_SYSTEM_DENSE_H
 #define NORMA_MPI_SYSTEM_DENSE_H
 /*
- * What the dense solvers of rectangular systems (mpi/layer/solve_qr.c, mpi/layer/solve_svd.c)
- * share: the limits of ScaLAPACK in 64-bit arithmetic, the grid, and refinement with the structured
- * residual.
+ * Shared by the dense solvers of rectangular systems (mpi/layer/solve_qr.c,
+ * mpi/layer/solve_svd.c): the limits of ScaLAPACK in 64-bit arithmetic, the grid, and refinement
+ * with the structured residual.
  *
  * Numbers of elements and of workspace are 32-bit integers inside ScaLAPACK, which wraps silently
  * beyond them; its SVD needs a workspace of about 2 n^2 / P numbers on each of P ranks. One rank

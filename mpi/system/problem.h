@@ -38,7 +38,7 @@ typedef struct norma_layer_problem {
     const double *skip; /* Ws embedded in K like the target; borrowed; NULL without a residual */
 } norma_layer_problem;
 
-/* Whether source weights are stored, or drawn again in every product: same bits, less memory, the
+/* Source weights are stored, or drawn again in every product: the same bits, less memory, and the
  * time of the random numbers in every iteration. */
 typedef enum norma_store {
     NORMA_STORE_AUTO, /* stored where memory_per_rank allows it */

@@ -14,7 +14,7 @@
 /* GMRES stops within a cycle when its residual has come down by this: the rest is better seen from
  * the true one. */
 #define CYCLE_GAIN 1e-7
-/* What rounding leaves in a residual is taken for done up to this many times u ||S|| ||x||. */
+/* A residual counts as rounding up to this multiple of u ||S|| ||x||. */
 #define ACCEPTED 5
 
 struct norma_refine {

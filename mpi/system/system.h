@@ -1,7 +1,7 @@
 #ifndef NORMA_MPI_SYSTEM_SYSTEM_H
 #define NORMA_MPI_SYSTEM_SYSTEM_H
 /*
- * What mpi/layer/layer_solve hands to a solver, and the one form that all solvers have.
+ * The system that mpi/layer/layer_solve gives to a solver, and the one form that all solvers have.
  */
 #include "mpi/krylov/product.h"
 #include "mpi/system/problem.h"

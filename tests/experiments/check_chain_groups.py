@@ -64,7 +64,7 @@ def test_resume(base):
     if pids:
         os.kill(int(pids[-1]), signal.SIGTERM)
     _, text = process.communicate(timeout=100)
-    check(process.returncode == 75, f"told to stop: exit 75, not {process.returncode}: {text}")
+    check(process.returncode == 75, f"after a signal: exit 75, not {process.returncode}: {text}")
     done = launch(long + ["--resume", "--group-size", 2, "--output", path], 4)
     check(done.returncode == 0, f"resumed by groups of 2: {done.stderr}")
     same(straight, path, "stopped and resumed")

@@ -184,7 +184,7 @@ def test_signals(base, reference):
             if saved or process.poll() is not None:
                 break
         check(saved or process.poll() is not None, f"{name}: SIGUSR2 saved a state")
-        if ranks == 2:  # one rank is told, all stop
+        if ranks == 2:  # one rank gets the signal, all stop
             os.kill(children(process.pid)[-1], number)
         else:
             process.send_signal(number)

@@ -73,7 +73,7 @@ def test_resume(base):
     time.sleep(0.6)
     process.send_signal(signal.SIGUSR1)
     _, text = process.communicate(timeout=100)
-    check(process.returncode == 75, f"told to stop: exit 75, not {process.returncode}: {text}")
+    check(process.returncode == 75, f"after a signal: exit 75, not {process.returncode}: {text}")
     other = launch(changed(long, precision="double") + ["--resume", "--output", path])
     check(other.returncode == 2 and "precision" in other.stderr, f"another precision: {other.stderr}")
     done = launch(long + ["--resume", "--output", path], 3)
@@ -82,19 +82,19 @@ def test_resume(base):
 
 
 def test_comparison(base, reference):
-    """What is told is what two whole runs show."""
+    """The reported differences are those of two whole runs."""
     done = launch(changed(RUN, precision="double,single", depth=8) +
                   ["--record", "all", "--output", f"{base}/both.h5"])
     check(done.returncode == 0, f"both precisions: {done.stderr}")
-    check(done.stdout.count("the same 8 layers of replica 0 in double") == 2, "told on the terminal")
+    check(done.stdout.count("the same 8 layers of replica 0 in double") == 2, "printed on the terminal")
     with h5py.File(f"{base}/both.h5") as f:
         check("single_precision" in f.attrs, "the file says what single precision means")
         for name in "soft_rank", "stable_rank", "tr_m3", "singular_value", "cosine":
             values = f[name][()][:, :, 0].astype(float)
-            told = f[name + "_single_difference"][()]
+            reported = f[name + "_single_difference"][()]
             apart = np.abs(values[:, 1] - values[:, 0]).max(axis=-1)
-            check(np.array_equal(told[:, 1], apart), f"{name}: {told[:, 1]} told, {apart} found")
-            check(np.isnan(told[:, 0]).all(), f"{name}: nothing told for double")
+            check(np.array_equal(reported[:, 1], apart), f"{name}: {reported[:, 1]} reported, {apart} found")
+            check(np.isnan(reported[:, 0]).all(), f"{name}: nothing reported for double")
         check(list(f["single_layers"][:, 1]) == [8, 8], "layers compared")
     with h5py.File(reference) as f:
         largest = f["singular_value_single_relative"][()]

@@ -1,4 +1,4 @@
-"""norma reconstruct stopped and resumed: killed at any moment, told to end by signals and by its time limit; the
+"""norma reconstruct stopped and resumed: killed at any moment, ended by signals and by its time limit; the
 result is that of a straight run, and what was done is not done again."""
 import os
 import signal

@@ -188,7 +188,7 @@ static void test_finished_tasks_leave_no_state(void **state)
     close_checkpoint(&c, true, false);
 }
 
-/* What a kill left of an entry is cut off, and later entries stand behind the whole ones. */
+/* The part of an entry that a kill leaves is cut off, and later entries follow the whole ones. */
 static void test_torn_journal(void **state)
 {
     (void)state;

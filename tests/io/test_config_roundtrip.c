@@ -250,7 +250,7 @@ static void random_configurations(void **state)
     norma_test_check(n_good > 1000);
 }
 
-/* What the program settled is in the written text. */
+/* Values that the program settled are in the written text. */
 static void settled(void **state)
 {
     (void)state;

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether mixed, without another's help, gives lu's answer and condition numbers. */
+/* True when mixed itself, without lu, gives lu's answer and condition numbers. */
 static bool mixed_equals_lu(const fixture *f)
 {
     norma_solver_options options = {.solver = NORMA_SOLVER_MIXED, .block_size = 8, .seed = 7};

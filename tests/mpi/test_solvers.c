@@ -32,7 +32,7 @@ static bool is_inside(const fixture *f)
     return f->problem.width == NORMA_WIDTH_MIN && f->problem.residual == NORMA_RESIDUAL_OUTER;
 }
 
-/* What diag(gamma2) KR gamma1 has to be, entry I; the target itself where gamma2 multiplies Ws. */
+/* Entry I of the expected diag(gamma2) KR gamma1; the target itself where gamma2 multiplies Ws. */
 static double wanted(const fixture *f, int64_t I)
 {
     return f->target[I] - (f->skip && !is_inside(f) ? f->skip[I] : 0);
@@ -162,7 +162,7 @@ static double norm(const double *a, int64_t n)
     return sqrt(squares);
 }
 
-/* Whether the solution agrees with the pseudo-inverse of what the solver says it used. */
+/* True when the solution agrees with the pseudo-inverse of the features that the solver used. */
 static bool agrees(const fixture *f, const norma_layer_solution *s)
 {
     int64_t n_used = s->n_used;
@@ -386,7 +386,8 @@ static void test_unequal_sizes(void **state)
 
 typedef enum damage { REPEATED, ZERO } damage;
 
-/* What the solver owes for a layer with feature 1 equal to feature 0, or with feature 1 zero. */
+/* True when the solver must answer for a layer with feature 1 equal to feature 0, or with feature 1
+ * zero. */
 static bool owes_answer(norma_solver solver, norma_width width, int64_t excess, damage kind)
 {
     if (excess <= 0 && kind == ZERO && width == NORMA_WIDTH_MIN)

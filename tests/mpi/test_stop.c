@@ -30,7 +30,7 @@ static void test_nothing_is_asked(void **state)
     norma_stop_close_local();
 }
 
-/* A signal of one rank is everybody's; SAVE is told once, END stays. */
+/* A signal to one rank reaches all; SAVE is returned once, END stays. */
 static void test_signals_of_one_rank(void **state)
 {
     (void)state;
@@ -95,7 +95,7 @@ static void test_end_of_the_job(void **state)
     unsetenv("SLURM_JOB_END_TIME");
 }
 
-/* What becomes of a child that gets SIGUSR1 and, `wait` seconds later, SIGTERM. */
+/* The exit of a child that gets SIGUSR1 and, `wait` seconds later, SIGTERM. */
 static int fate_of_child(double wait, bool closes)
 {
     int how = 0;

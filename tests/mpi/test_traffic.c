@@ -49,7 +49,7 @@ static void fill(norma_dmat *m)
     }
 }
 
-/* What the factorization of an n x n matrix called; of two solves as well, where asked for. */
+/* The calls of the factorization of an n x n matrix, and of two solves where asked for. */
 static norma_traffic factor(norma_grid *grid, int64_t n, bool single, norma_traffic *solves)
 {
     norma_dmat *matrix = NULL;

@@ -212,7 +212,7 @@ static void test_refusals(void **state)
 }
 
 /* Samples that differ by no more than a product in single precision rounds: centred, they have no
- * variance there, and some in double. Numbers that single precision cannot hold are told. */
+ * variance there, and some in double. Numbers that single precision cannot hold are reported. */
 static void test_numeric_failures(void **state)
 {
     (void)state;

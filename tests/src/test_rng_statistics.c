@@ -1,5 +1,5 @@
 /*
- * What the generator's numbers look like. Every check below is one that a perfect generator fails
+ * Statistics of the generator's numbers. Every check below is one that a perfect generator fails
  * with probability 1e-6 (4.9 standard deviations, or the Kolmogorov-Smirnov quantile 2.7 / sqrt n);
  * there are about 500, so a correct program fails one of them for one choice of seeds in 2000. The
  * seeds are fixed.
