@@ -3,7 +3,7 @@
 # sh: installs what Norma stands on, builds it, knows how to start ranks.
 #
 #   norma_install GROUP...     groups: build run test check (the tools of .ci/run) torch (large, never
-#                              needed: the scripts for PyTorch, and their test)
+#                              needed: the scripts for PyTorch and ONNX, and their tests)
 #   norma_build PRESET         configures and builds into build/PRESET; further arguments go to cmake
 #   norma_start N PROGRAM...   starts a program of build/release on N ranks
 #
@@ -56,6 +56,7 @@ test  python3-xarray             module xarray
 test  python3-h5netcdf           module h5netcdf
 test  python3-netcdf4            module netCDF4
 torch python3-torch              module torch
+torch python3-onnx               module onnx
 torch python3-matplotlib         module matplotlib
 check clang-format-14            command clang-format-14
 check clang-tidy-14              command clang-tidy-14

@@ -7,9 +7,9 @@
 Nothing of Norma is used: each target layer becomes Conv2d (frozen W1), BatchNorm2d in evaluation
 mode, the activation, Conv2d (frozen W2), BatchNorm2d in evaluation mode, then the activation and
 pool of the target; a skip connection is one Conv2d more. Layer 1 carries all padding; where K - Kt
-is odd, one row or column of zeros more goes to the far side. Both networks run on the data set in FP64, and the source in FP32 too;
-the outputs must agree to --tolerance and --tolerance-single, relative to the largest, and the FP64
-run with the numbers in the file. Exit code 1 if not.
+is odd, one row or column of zeros more goes to the far side. Both networks run on the data set in
+FP64, and the source in FP32 too; the outputs must agree to --tolerance and --tolerance-single,
+relative to the largest, and the FP64 run with the numbers in the file. Exit code 1 if not.
 
 Target, data set and number of samples are those of the file's configuration unless given.
 """
@@ -23,7 +23,7 @@ import torch
 from torch import nn
 
 import datasets
-from pytorch_target import ACTIVATIONS, read_target
+from pytorch_target import activation, read_target
 
 
 def configured(file, key):
@@ -55,13 +55,6 @@ def batch_norm(group, prefix, replica, eps):
     norm = nn.BatchNorm2d(len(values["weight"]), eps=eps).double()
     norm.load_state_dict({**values, "num_batches_tracked": torch.tensor(0)})
     return norm
-
-
-def activation(name, slope):
-    if name == "identity":
-        return nn.Identity()
-    kind = next(k for k, v in ACTIVATIONS.items() if v == name)
-    return kind(slope) if name == "leaky-relu" else kind()
 
 
 class WithSkip(nn.Module):
@@ -96,7 +89,7 @@ def source_pair(group, replica, conv):
         modules = [nn.ZeroPad2d((near[1], far[1], near[0], far[0]))]
     eps = float(attributes["bn_eps"])
     modules += [first, batch_norm(group, "bn1", replica, eps),
-                activation(attributes["activation"], float(attributes.get("negative_slope", 0))), second]
+                *activation(attributes["activation"], attributes.get("negative_slope", 0)), second]
     norm = batch_norm(group, "bn2", replica, eps)
     if attributes.get("residual", "none") == "none":
         return modules + [norm]
@@ -157,7 +150,8 @@ def main():
     parser.add_argument("--cell", type=int, default=0, help="cell of a sweep")
     parser.add_argument("--replica", type=int, default=0)
     parser.add_argument("--tolerance", type=float, default=1e-6, help="of FP64, relative to the largest output")
-    parser.add_argument("--tolerance-single", type=float, default=float("inf"), help="of FP32; not checked if not given")
+    parser.add_argument("--tolerance-single", type=float, default=float("inf"),
+                        help="of FP32; not checked if not given")
     args = parser.parse_args()
     torch.set_num_threads(1)
     try:
