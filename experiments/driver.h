@@ -31,5 +31,6 @@ extern const norma_driver norma_driver_chain;
 extern const norma_driver norma_driver_bench;
 extern const norma_driver norma_driver_info;
 extern const norma_driver norma_driver_diff;
+extern const norma_driver norma_driver_list;
 
 #endif

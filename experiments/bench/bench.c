@@ -68,7 +68,6 @@ static const norma_option *const tables[] = {options, norma_config_run_options, 
 
 static const norma_command command = {
     .name = "bench",
-    .summary = "measure this machine: BLAS, random numbers, solvers, chains, files",
     .description = "Measures rates of what Norma does, each beside the limit it is compared with, "
                    "in one run on the same cores, and prints and writes them with their ratios. "
                    "Rates are of all ranks together, which work at once.",
@@ -78,7 +77,6 @@ static const norma_command command = {
 static const norma_command plan_command = {
     .name = "bench",
     .invocation = "norma plan bench",
-    .summary = "what a measurement would take",
     .description = "Says what norma bench would measure with these flags and the memory it needs, "
                    "without measuring.",
     .tables = tables,

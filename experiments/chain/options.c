@@ -314,7 +314,6 @@ static const norma_option *const plan_tables[] = {layer_options,
 
 const norma_command norma_chain_command = {
     .name = "chain",
-    .summary = "Markov chain of representations through up to 10^7 random layers",
     .description =
         "Sends a batch of samples through random layers with (or without) normalization and "
         "follows rank, orthogonality, isometry and Gram matrix: values at recorded layers, and "
@@ -328,7 +327,6 @@ const norma_command norma_chain_command = {
 const norma_command norma_chain_plan_command = {
     .name = "chain",
     .invocation = "norma plan chain",
-    .summary = "predict what a chain run needs",
     .description = "Predicts memory, bytes written and time of norma chain from a few layers of "
                    "every cell. Takes the flags of norma chain.",
     .tables = plan_tables,

@@ -30,7 +30,7 @@ static norma_status add(norma_chain_output *output, const char *name, const char
 {
     norma_variable variable = {.name = name, .type = type, .units = "1", .long_name = long_name};
     if (type == NORMA_NAME)
-        variable.names = (norma_names){2, no_yes};
+        variable.names = (norma_schema_names){2, no_yes};
     norma_sweep_dimensions_set(output->setup->config, &variable, trailing);
     return norma_schema_add_variable(output->file, "/", &variable);
 }

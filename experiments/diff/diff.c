@@ -41,7 +41,6 @@ static const norma_option *const tables[] = {options, NULL};
 
 static const norma_command command = {
     .name = "diff",
-    .summary = "the variables in which two result files differ",
     .description =
         "Compares all variables and coordinates of two result files, but for times, rates and "
         "memory. Prints each variable that differs: how many values, the largest difference and "

@@ -23,7 +23,6 @@ static const norma_option *const tables[] = {options, NULL};
 
 static const norma_command command = {
     .name = "info",
-    .summary = "what a result file holds: status, provenance, variables",
     .description = "Prints status, provenance, dimensions, variables with their shapes and units, "
                    "and the configuration of a result file.",
     .tables = tables,

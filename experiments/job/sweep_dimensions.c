@@ -90,7 +90,7 @@ static norma_status add_names(const norma_config *config, norma_result *file,
     }
     dimension.type = NORMA_NAME;
     dimension.values = numbers;
-    dimension.names = (norma_names){(int)axis->n, names};
+    dimension.names = (norma_schema_names){(int)axis->n, names};
     return norma_schema_add_dimension(file, "/", &dimension);
 }
 

@@ -52,7 +52,6 @@ static const norma_option *const tables[] = {options, NULL};
 
 static const norma_command command = {
     .name = "evaluate",
-    .summary = "re-run a stored source network against its target on data",
     .description = "Runs the source network of a result file, with the affine maps stored there, "
                    "and its target on images, and compares them. Solves and writes nothing.",
     .tables = tables,

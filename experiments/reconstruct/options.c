@@ -3,6 +3,7 @@
 #include "experiments/job/options.h"
 #include "experiments/job/plan_options.h"
 #include "experiments/reconstruct/statistics.h"
+#include "mpi/layer/solver.h"
 #include "src/config/config_common.h"
 
 #include <stddef.h>
@@ -23,9 +24,6 @@ static const char *const activations[] = {"relu", "leaky-relu", "tanh",     "sig
                                           "silu", "softplus",   "identity", NULL};
 static const char *const bounds[] = {"data", "interval", "interval-deep", NULL};
 static const char *const stores[] = {"auto", "yes", "no", NULL};
-static const char *const solvers[] = {"auto",      "lu",           "mixed", "krylov",
-                                      "chebyshev", "qr",           "svd",   "lbfgs",
-                                      "lbfgs-svd", "lbfgs-solved", NULL};
 static const char *const precisions[] = {"double", NORMA_RECONSTRUCT_SINGLE, NULL};
 static const char *const saved[] = {NORMA_RECONSTRUCT_SAVE_GAMMA, NORMA_RECONSTRUCT_SAVE_WEIGHTS,
                                     NORMA_RECONSTRUCT_SAVE_NONE, NULL};
@@ -241,20 +239,10 @@ static const norma_option options[] = {
      .many = NORMA_SWEEP,
      .group = "Solution",
      .default_text = "auto",
-     .choices = solvers,
-     .help =
-         "lu: block-cyclic FP64 factors with structured refinement. mixed: the same from "
-         "FP32 factors, in half the memory; lu takes over where they fail. krylov: matrix-free, "
-         "minimum norm above the minimal width, least squares below. chebyshev: the same without "
-         "inner "
-         "products, from bounds of the singular values. qr: FP64 factors, the same "
-         "answers. svd: pseudo-inverse, singular values up to max(equations, features) 2^-52 "
-         "of the largest taken for 0, for matrices of deficient rank. auto chooses, of the "
-         "first three, and says why. lbfgs: the papers' method, matrix-free L-BFGS from gamma = 0 "
-         "with an exact line search. lbfgs-svd: the same of the system preconditioned with its "
-         "singular value decomposition (RF Fig. 2 c). lbfgs-solved: the same from that system's "
-         "direct solution (RF Fig. 2 d). These three give the answer they stop with, however far "
-         "from exact, and why they stopped."},
+     .names = &norma_solver_names,
+     .help = "How the linear system of a layer is solved. The three lbfgs solvers give the answer "
+             "they stop with, however far from exact, and the reason; all others reach the "
+             "rounding floor or fail."},
     {.name = "solver-precision",
      .type = NORMA_OPTION_CHOICE,
      .many = NORMA_SWEEP,
@@ -349,7 +337,6 @@ static const norma_option *const plan_tables[] = {options,
 
 const norma_command norma_reconstruct_command = {
     .name = "reconstruct",
-    .summary = "solve for gamma, beta of a layer or a whole network; verify; write HDF5",
     .description = DESCRIPTION,
     .tables = tables,
 };
@@ -357,7 +344,6 @@ const norma_command norma_reconstruct_command = {
 const norma_command norma_reconstruct_plan_command = {
     .name = "reconstruct",
     .invocation = "norma plan reconstruct",
-    .summary = "predict what a reconstruction needs",
     .description = "Predicts process grid, memory, operations, bytes written and time of a "
                    "reconstruction without computing it. Takes the flags of norma reconstruct.",
     .tables = plan_tables,

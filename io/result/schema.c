@@ -21,7 +21,7 @@ typedef struct array {
     const char *group, *name, *units, *long_name;
     norma_type type;
     hid_t file_type;
-    norma_names names;
+    norma_schema_names names;
     int n;
     int64_t extents[NORMA_MAX_DIMENSIONS];
     int64_t bytes;

@@ -43,21 +43,21 @@ int64_t norma_schema_type_size_local(norma_type type);
 
 /* A list of at most 127 names, stored as CF's flag_values 0, 1, … and flag_meanings. Names are made
  * of letters, digits and _ - . + @. Borrowed during the call. */
-typedef struct norma_names {
+typedef struct norma_schema_names {
     int n;
     const char *const *texts;
-} norma_names;
+} norma_schema_names;
 
 /* One axis. All strings and values are borrowed during the call. */
 typedef struct norma_dimension {
     const char *name;
-    int64_t length;        /* >= 0 */
-    const char *units;     /* of the coordinate; "1" when dimensionless */
-    const char *long_name; /* what the axis counts */
-    norma_type type;       /* of the coordinate */
-    const void *values;    /* [length] of that type, or NULL: an axis without coordinate values,
-                              which netCDF does not show as a variable */
-    norma_names names;     /* for NORMA_NAME */
+    int64_t length;           /* >= 0 */
+    const char *units;        /* of the coordinate; "1" when dimensionless */
+    const char *long_name;    /* what the axis counts */
+    norma_type type;          /* of the coordinate */
+    const void *values;       /* [length] of that type, or NULL: an axis without coordinate values,
+                                 which netCDF does not show as a variable */
+    norma_schema_names names; /* for NORMA_NAME */
 } norma_dimension;
 
 /* One variable; row-major, last dimension fastest. All strings are borrowed during the call. */
@@ -70,7 +70,7 @@ typedef struct norma_variable {
                                                      by NULL; none for a scalar */
     const char *units;                            /* "1" when dimensionless */
     const char *long_name;
-    norma_names names; /* for NORMA_NAME */
+    norma_schema_names names; /* for NORMA_NAME */
 } norma_variable;
 
 /* Creates a group and the groups above it that do not exist ("/layers/000"). Collective; equal

@@ -2,9 +2,17 @@
 #define NORMA_MPI_LAYER_SOLVER_H
 /* The solvers of a layer: their names and their entry points. */
 #include "mpi/system/system.h"
+#include "src/base/names.h"
 #include "src/base/status.h"
 
 #include <stdbool.h>
+
+/* A solver; norma_solver is the index in the table of all. */
+typedef struct norma_solver_descriptor {
+    const char *name, *summary;
+} norma_solver_descriptor;
+
+extern const norma_names norma_solver_names;
 
 /* The solver named `name`; NORMA_CONFIG with the nearest known name otherwise. */
 NORMA_MUST_USE norma_status norma_solver_from_name(const char *name, norma_solver *out);

@@ -125,7 +125,7 @@ norma_config_shape norma_config_get_shape(const norma_config *config, int64_t ce
 static const char *text_of(const norma_option *option, const norma_config_value *value)
 {
     assert(option->type == NORMA_OPTION_CHOICE || norma_config_type_is_text(option->type));
-    return option->type == NORMA_OPTION_CHOICE ? option->choices[value->choice] : value->text;
+    return option->type == NORMA_OPTION_CHOICE ? norma_config_choice(option, value) : value->text;
 }
 
 const char *norma_config_get_text(const norma_config *config, int64_t cell, const char *name)

@@ -77,7 +77,7 @@ norma_config_shape norma_config_get_shape(const norma_config *config, int64_t ce
 /* A choice's, string's or path's text. */
 const char *norma_config_get_text(const norma_config *config, int64_t cell, const char *name);
 
-/* A choice's index in its option's .choices. */
+/* A choice's index in its option's .choices or in the table of its .names. */
 int norma_config_get_choice(const norma_config *config, int64_t cell, const char *name);
 
 /* Values of an option: of a NORMA_LIST the length of its list (0 without a value), otherwise 1 or

@@ -8,6 +8,8 @@
 
 #define WIDTH 100
 #define TEXT_COLUMN 28
+#define NAMES_COLUMN 30
+#define SUMMARY_COLUMN 48
 
 /* Appends words, broken so that no line passes WIDTH; `column` is where the first line stands,
  * further ones begin at `indent`. No line break at the end. */
@@ -87,16 +89,32 @@ static void append_facts(const norma_option *option, norma_text *out)
         norma_text_append(out, "inf allowed; ");
     if (option->allow_nan)
         norma_text_append(out, "nan allowed; ");
-    if (option->choices) {
-        norma_text_append(out, "%s",
-                          option->type == NORMA_OPTION_CHOICE ? "one of " : "for example ");
-        for (const char *const *name = option->choices; *name; name++)
-            norma_text_append(out, "%s%s", name == option->choices ? "" : ", ", *name);
-        norma_text_append(out, "; ");
+    norma_names names = norma_config_names(option);
+    const char *separator = option->type == NORMA_OPTION_CHOICE ? "one of " : "for example ";
+    for (int64_t i = norma_names_next(&names, 0); i < names.n && !option->names;
+         i = norma_names_next(&names, i + 1)) {
+        norma_text_append(out, "%s%s", separator, norma_names_name(&names, i));
+        separator = ", ";
     }
+    if (names.n > 0)
+        norma_text_append(out, option->names ? "a name below; " : "; ");
     append_many(option, out);
     append_default(option, out);
     norma_text_append(out, "]");
+}
+
+/* A line for each member of the family that an option takes. */
+static void append_names(const norma_names *names, norma_text *out)
+{
+    for (int64_t i = norma_names_next(names, 0); i < names->n; i = norma_names_next(names, i + 1)) {
+        const char *name = norma_names_name(names, i);
+        int64_t start = out->length;
+        norma_text_append(out, "%*s%-*s ", NAMES_COLUMN, "", SUMMARY_COLUMN - NAMES_COLUMN - 1,
+                          name);
+        append_wrapped(norma_names_summary(names, i), (size_t)(out->length - start), SUMMARY_COLUMN,
+                       out);
+        norma_text_append(out, "\n");
+    }
 }
 
 static void append_option(const norma_option *option, norma_text *out)
@@ -121,6 +139,8 @@ static void append_option(const norma_option *option, norma_text *out)
     else
         out->status = words.status;
     norma_text_append(out, "\n");
+    if (option->names)
+        append_names(option->names, out);
     norma_text_clear(&words);
 }
 
@@ -211,7 +231,7 @@ norma_status norma_config_help_command(const norma_command *command, char **text
     norma_text out;
     norma_text_init(&out);
     append_usage(command, &out);
-    append_wrapped(command->description ? command->description : command->summary, 0, 0, &out);
+    append_wrapped(command->description, 0, 0, &out);
     norma_text_append(&out, "\n");
     for (const norma_option *const *table = command->tables; *table; table++)
         for (const norma_option *option = *table; option->name; option++)
@@ -222,16 +242,16 @@ norma_status norma_config_help_command(const norma_command *command, char **text
     return norma_text_take(&out, text);
 }
 
-norma_status norma_config_help_program(const norma_command *const *commands, char **text)
+norma_status norma_config_help_program(const norma_names *commands, char **text)
 {
     norma_text out;
     norma_text_init(&out);
     norma_text_append(&out, "usage: norma COMMAND [OPTION]...\n\n"
                             "Random networks whose only adjustable part is a normalization layer.\n"
                             "\nCommands:\n");
-    for (; *commands; commands++) {
-        norma_text_append(&out, "  %-14s", (*commands)->name);
-        append_wrapped((*commands)->summary, 16, 16, &out);
+    for (int64_t i = 0; i < commands->n; i++) {
+        norma_text_append(&out, "  %-14s", norma_names_name(commands, i));
+        append_wrapped(norma_names_summary(commands, i), 16, 16, &out);
         norma_text_append(&out, "\n");
     }
     norma_text_append(&out, "\n'norma COMMAND --help' explains a command; 'norma --version' names "

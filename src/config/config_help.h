@@ -8,8 +8,7 @@
  * *text is owned by the caller (norma_mem_free). */
 NORMA_MUST_USE norma_status norma_config_help_command(const norma_command *command, char **text);
 
-/* `norma --help`: the subcommands (NULL-terminated) with their summaries. *text as above. */
-NORMA_MUST_USE norma_status norma_config_help_program(const norma_command *const *commands,
-                                                      char **text);
+/* `norma --help`: the subcommands with their summaries. *text as above. */
+NORMA_MUST_USE norma_status norma_config_help_program(const norma_names *commands, char **text);
 
 #endif

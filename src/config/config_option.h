@@ -11,6 +11,8 @@
  *         NORMA_OPTION_END,
  *     };
  */
+#include "src/base/names.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -19,8 +21,8 @@ typedef enum norma_option_type {
     NORMA_OPTION_INTEGER,  /* int64_t; 1e6 is one, 1.5 is not */
     NORMA_OPTION_SEED,     /* uint64_t, all of them */
     NORMA_OPTION_REAL,     /* double; inf and nan only where allowed */
-    NORMA_OPTION_CHOICE,   /* one of .choices */
-    NORMA_OPTION_STRING,   /* any text; .choices are the names known in advance, if given */
+    NORMA_OPTION_CHOICE,   /* one of .names or .choices */
+    NORMA_OPTION_STRING,   /* any text; .names or .choices are known in advance, if given */
     NORMA_OPTION_PATH,     /* any text; FILE in the help */
     NORMA_OPTION_DURATION, /* seconds as double: 90s, 15min, 2h, 1d, HH:MM:SS, D-HH:MM:SS */
     NORMA_OPTION_SHAPE     /* height x width: 3x5; 3 is 3x3 */
@@ -68,7 +70,8 @@ typedef struct norma_option {
     const char *default_text;   /* as a user would write it; NULL: none (a flag is then false) */
     const char *unset_text;     /* what happens where there is no value: "drawn from the system" */
     const char *unit;           /* "images"; NULL: dimensionless */
-    const char *const *choices; /* NULL-terminated */
+    const norma_names *names;   /* a family: its names are the choices, its summaries the help */
+    const char *const *choices; /* NULL-terminated; names that belong to this option alone */
     norma_option_bound min, max;
     bool allow_inf, allow_nan;
     bool positional;        /* given by its place, not by --name; in table order */
@@ -91,7 +94,6 @@ typedef struct norma_option {
 typedef struct norma_command {
     const char *name;                  /* the section of a YAML file */
     const char *invocation;            /* "norma plan reconstruct"; NULL: "norma " and the name */
-    const char *summary;               /* a line in the list of subcommands */
     const char *description;           /* paragraphs of the help, '\n' between them */
     const norma_option *const *tables; /* NULL-terminated list of tables */
 } norma_command;

@@ -94,27 +94,18 @@ static norma_status fail_type(const norma_option *option, const char *text,
                       norma_text_quote(text, strlen(text), quoted), problem);
 }
 
-static norma_status fail_choice(const norma_option *option, const char *text,
-                                const norma_config_place *place)
+norma_names norma_config_names(const norma_option *option)
 {
-    norma_text names;
-    norma_text_search search;
-    char quoted[NORMA_TEXT_QUOTED];
-    norma_text_init(&names);
-    norma_text_search_init(&search, text);
-    for (const char *const *name = option->choices; *name; name++) {
-        norma_text_search_offer(&search, *name);
-        norma_text_append(&names, "%s%s", name == option->choices ? "" : ", ", *name);
-    }
-    const char *nearest = norma_text_search_result(&search);
-    norma_status status = names.status;
-    if (status == NORMA_OK)
-        status = NORMA_FAIL(place->status, "%s: unknown name %s%s%s%s; known: %s", place->where,
-                            norma_text_quote(text, strlen(text), quoted),
-                            nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                            nearest ? "'?" : "", names.data);
-    norma_text_clear(&names);
-    return status;
+    static const char *const none[] = {NULL};
+    if (option->names)
+        return *option->names;
+    return norma_names_of_list("name", option->choices ? option->choices : none);
+}
+
+const char *norma_config_choice(const norma_option *option, const norma_config_value *value)
+{
+    norma_names names = norma_config_names(option);
+    return norma_names_name(&names, value->choice);
 }
 
 /* "3x5" or "3". */
@@ -137,10 +128,13 @@ static norma_number_result read_shape(const char *text, norma_config_shape *out)
 static norma_status parse_choice(const norma_option *option, const char *text,
                                  const norma_config_place *place, norma_config_value *value)
 {
-    for (value->choice = 0; option->choices[value->choice]; value->choice++)
-        if (strcmp(option->choices[value->choice], text) == 0)
-            return NORMA_OK;
-    return fail_choice(option, text, place);
+    norma_names names = norma_config_names(option);
+    int64_t index = norma_names_index(&names, text);
+    if (index < 0)
+        return norma_status_context(norma_names_fail(&names, place->status, text),
+                                    "%s: ", place->where);
+    value->choice = (int)index;
+    return NORMA_OK;
 }
 
 static norma_number_result read_value(norma_option_type type, const char *text,
@@ -282,7 +276,7 @@ void norma_config_value_append(const norma_option *option, const norma_config_va
         norma_text_append(out, "%ss", norma_number_format_real(value->real, number));
         break;
     case NORMA_OPTION_CHOICE:
-        norma_text_append(out, "%s", option->choices[value->choice]);
+        norma_text_append(out, "%s", norma_config_choice(option, value));
         break;
     case NORMA_OPTION_SHAPE:
         norma_text_append(out, "%lldx%lld", (long long)value->shape.height,

@@ -42,6 +42,13 @@ NORMA_MUST_USE norma_status norma_config_value_check(const norma_option *option,
                                                      const norma_config_value *value,
                                                      const norma_config_place *place);
 
+/* The names that an option takes (NORMA_OPTION_CHOICE) or suggests: its family, or its own list;
+ * no member where it has neither. */
+norma_names norma_config_names(const norma_option *option);
+
+/* The name of a choice's value; borrowed from the option's table. */
+const char *norma_config_choice(const norma_option *option, const norma_config_value *value);
+
 /* Order of two values of the option's type: < 0, 0, > 0; nan is equal to itself. */
 int norma_config_value_compare(const norma_option *option, const norma_config_value *a,
                                const norma_config_value *b);

@@ -33,7 +33,7 @@ static void append_value(const norma_option *option, const norma_config_value *v
     if (norma_config_type_is_text(option->type))
         append_quoted(value->text, out);
     else if (option->type == NORMA_OPTION_CHOICE)
-        append_quoted(option->choices[value->choice], out);
+        append_quoted(norma_config_choice(option, value), out);
     else
         norma_config_value_append(option, value, out);
 }

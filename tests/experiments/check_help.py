@@ -11,6 +11,9 @@ PAGES = [(["--help"], "srun norma ...'."),
          (["bench", "--help"], "option: [value, value]"),
          (["plan", "bench", "--help"], "option: [value, value]"),
          (["info", "--help"], "This text."),
+         (["list", "--help"], "This text."),
+         (["list"], "--solver)"),
+         (["list", "solvers"], "(RF Fig. 2 d)"),
          (["--version"], " bits")]
 
 

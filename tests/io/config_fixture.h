@@ -126,7 +126,6 @@ static const norma_option *const fixture_tables[] = {fixture_options, norma_conf
                                                      norma_config_run_options, NULL};
 static const norma_command fixture_command = {
     .name = "solve",
-    .summary = "Solve something.",
     .description = "Solves something.\n\nAt length.",
     .tables = fixture_tables,
 };

@@ -124,7 +124,7 @@ static void bad_values(void **state)
     refuse("solve:\n  width: [5, 8,\n    9,\n  8,\n 5]\n",
            "run.yaml:4: solve: width: '8' is listed twice");
     refuse("solve:\n  law:\n    - he-normal\n    - he-unifrom\n",
-           "run.yaml:4: solve: law: unknown name 'he-unifrom'; did you mean 'he-uniform'?; known: "
+           "run.yaml:4: solve: law: unknown name 'he-unifrom'; did you mean 'he-uniform'? Known: "
            "he-normal, he-uniform, orthogonal, er-sign");
     refuse("solve:\n  width:\n  samples: 3\n",
            "run.yaml:2: solve: width: no value; leave the key out for the default");

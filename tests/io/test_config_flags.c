@@ -122,9 +122,9 @@ static void bad_values(void **state)
     usage("--keep nan", "--keep: 'nan' is not allowed; a finite number is needed");
     usage("--keep 1e-999", "--keep: '1e-999' is beyond the range of double precision");
     usage("--keep 0,5", "--keep: 0 is out of range; it must be above 0 and at most 1");
-    usage("--law he-norml", "--law: unknown name 'he-norml'; did you mean 'he-normal'?; known: "
+    usage("--law he-norml", "--law: unknown name 'he-norml'; did you mean 'he-normal'? Known: "
                             "he-normal, he-uniform, orthogonal, er-sign");
-    usage("--law zebra", "--law: unknown name 'zebra'; known: he-normal, he-uniform, orthogonal, "
+    usage("--law zebra", "--law: unknown name 'zebra'. Known: he-normal, he-uniform, orthogonal, "
                          "er-sign");
     usage("--kernel 3x", "--kernel: '3x' is not a shape such as 3x3 (height x width) or 3");
     usage("--kernel 0x3", "--kernel: '0x3' is not a shape such as 3x3 (height x width) or 3");
@@ -136,7 +136,7 @@ static void bad_values(void **state)
     usage("--split frist", "--split: 'frist'; expected first, second or HxW+HxW");
     usage("--samples 1,2", "--samples: takes one value, not the list '1,2'");
     usage("--samples 1..3", "--samples: takes one value, not the list '1..3'");
-    usage("--save gama", "--save: unknown name 'gama'; did you mean 'gamma'?; known: gamma, "
+    usage("--save gama", "--save: unknown name 'gama'; did you mean 'gamma'? Known: gamma, "
                          "spectrum, weights");
 }
 

@@ -92,11 +92,12 @@ static void groups(void **state)
 static void program_help(void **state)
 {
     (void)state;
-    static const norma_command other = {
-        .name = "info", .summary = "What a result file holds.", .tables = fixture_tables};
-    static const norma_command *const commands[] = {&fixture_command, &other, NULL};
+    static const struct {
+        const char *name, *summary;
+    } table[] = {{"solve", "Solve something."}, {"info", "What a result file holds."}};
+    static const norma_names commands = NORMA_NAMES("subcommand", "subcommands", table);
     char *text = NULL;
-    norma_test_ok(norma_config_help_program(commands, &text));
+    norma_test_ok(norma_config_help_program(&commands, &text));
     check_width(text);
     check_holds(text, " solve Solve something.");
     check_holds(text, " info What a result file holds.");

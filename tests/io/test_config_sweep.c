@@ -157,7 +157,7 @@ static void bad_ranges(void **state)
     usage("--kernel 3,3x3", "--kernel: '3x3' is listed twice");
     usage("--data a,b,a", "--data: 'a' is listed twice");
     usage("--law he-normal..er-sign",
-          "--law: unknown name 'he-normal..er-sign'; known: he-normal, he-uniform, orthogonal, "
+          "--law: unknown name 'he-normal..er-sign'. Known: he-normal, he-uniform, orthogonal, "
           "er-sign");
 }
 

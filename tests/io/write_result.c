@@ -56,7 +56,7 @@ static norma_status add_axes(norma_result *file, const arguments *a)
 }
 
 static norma_status add(norma_result *file, const char *name, norma_type type, const char *units,
-                        norma_names names, const char *const axes[4])
+                        norma_schema_names names, const char *const axes[4])
 {
     norma_variable variable = {
         .name = name, .type = type, .units = units, .long_name = "what it is", .names = names};
@@ -74,13 +74,13 @@ static norma_status add_variables(norma_result *file, const arguments *a)
     static const char *const replicas[4] = {"replica"};
     static const char *const scalar[4] = {NULL};
     static const char *const swept[4] = {"source_dist", "replica", "tau", "layer"};
-    const norma_names none = {0, NULL};
+    const norma_schema_names none = {0, NULL};
     NORMA_TRY(add(file, "rmse", NORMA_FLOAT64, "1", none, by_layer));
     NORMA_TRY(add(file, "seconds", NORMA_FLOAT32, "s", none, by_layer));
     NORMA_TRY(add(file, "iterations", NORMA_INT32, "1", none, by_layer));
     NORMA_TRY(add(file, "n_steps", NORMA_INT64, "1", none, layers));
-    NORMA_TRY(add(file, "solver", NORMA_NAME, "1", (norma_names){2, solvers}, by_layer));
-    NORMA_TRY(add(file, "done", NORMA_NAME, "1", (norma_names){2, answers}, replicas));
+    NORMA_TRY(add(file, "solver", NORMA_NAME, "1", (norma_schema_names){2, solvers}, by_layer));
+    NORMA_TRY(add(file, "done", NORMA_NAME, "1", (norma_schema_names){2, answers}, replicas));
     NORMA_TRY(add(file, "accuracy", NORMA_FLOAT64, "1", none, scalar));
     NORMA_TRY(add(file, "soft_rank", NORMA_FLOAT64, "1", none, swept));
     NORMA_TRY(norma_schema_add_variable(file, "/",

@@ -248,7 +248,7 @@ static void test_names(void **state)
     norma_test_check_all(solver == NORMA_SOLVER_KRYLOV &&
                          strcmp(norma_solver_name(solver), "krylov") == 0);
     norma_test_fails_all(norma_solver_from_name("krilov", &solver), NORMA_CONFIG,
-                         "did you mean krylov?");
+                         "did you mean 'krylov'?");
     norma_test_fails_all(norma_solver_from_name("cgs", &solver), NORMA_CONFIG, "'cgs'");
 }
 

@@ -1,0 +1,67 @@
+/*
+ * norma list [FAMILY]: which solvers, activations, subcommands, ... are there?
+ *
+ * Prints the families of choices, or the members of one with a summary each:
+ *     norma list solvers
+ * A family is a line of the table below, its members are those of the library's own table.
+ */
+#include "experiments/driver.h"
+#include "experiments/subcommands.h"
+
+#include "io/config/config_read.h"
+#include "mpi/layer/solver.h"
+#include "mpi/runtime/log.h"
+
+typedef struct family {
+    const char *name, *summary;
+    const norma_names *members;
+} family;
+
+static const family families[] = {
+    {"subcommands", "what norma can be asked to do", &norma_subcommand_names},
+    {"solvers", "how the linear system of a layer is solved (reconstruct --solver)",
+     &norma_solver_names},
+};
+static const norma_names family_names = NORMA_NAMES("family", "families", families);
+
+static const norma_option options[] = {
+    {.name = "family",
+     .type = NORMA_OPTION_CHOICE,
+     .positional = true,
+     .placeholder = "FAMILY",
+     .command_line_only = true,
+     .names = &family_names,
+     .unset_text = "the families",
+     .help = "The family whose members are printed."},
+    NORMA_OPTION_END,
+};
+
+static const norma_option *const tables[] = {options, NULL};
+
+static const norma_command command = {
+    .name = "list",
+    .description = "Prints the members of a family of choices, one a line: the name, then a "
+                   "summary. These are the names that options take.",
+    .tables = tables,
+};
+
+static void print(const norma_names *names)
+{
+    for (int64_t i = norma_names_next(names, 0); i < names->n; i = norma_names_next(names, i + 1))
+        norma_log_result("%-18s %s", norma_names_name(names, i), norma_names_summary(names, i));
+}
+
+static norma_status run(const norma_call *call)
+{
+    norma_config *config = NULL;
+    norma_status status = norma_config_read(call->runtime->world, &command, call->sections,
+                                            call->n_arguments, call->arguments, &config);
+    if (status == NORMA_OK)
+        print(norma_config_has(config, "family")
+                  ? families[norma_config_get_choice(config, 0, "family")].members
+                  : &family_names);
+    norma_config_destroy(&config);
+    return status;
+}
+
+const norma_driver norma_driver_list = {.command = &command, .computes = false, .run = run};

@@ -1,0 +1,104 @@
+#include "src/base/names.h"
+
+#include "src/base/text.h"
+
+#include <string.h>
+
+norma_names norma_names_of_list(const char *kind, const char *const *list)
+{
+    norma_names names = {.kind = kind, .table = list, .size = sizeof *list};
+    while (list[names.n])
+        names.n++;
+    return names;
+}
+
+/* The texts that descriptor i begins with. */
+static const char *const *texts(const norma_names *names, int64_t i)
+{
+    return (const void *)((const char *)names->table + (size_t)i * names->size);
+}
+
+static bool is_member(const norma_names *names, int64_t i)
+{
+    return i >= 0 && i < names->n && (!names->takes || names->takes(i));
+}
+
+const char *norma_names_name(const norma_names *names, int64_t i)
+{
+    return is_member(names, i) ? texts(names, i)[0] : NULL;
+}
+
+const char *norma_names_summary(const norma_names *names, int64_t i)
+{
+    return is_member(names, i) && names->size >= 2 * sizeof(char *) ? texts(names, i)[1] : NULL;
+}
+
+int64_t norma_names_next(const norma_names *names, int64_t i)
+{
+    while (i < names->n && !is_member(names, i))
+        i++;
+    return i;
+}
+
+static char plain(char c)
+{
+    return c == '_' ? '-' : c;
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    while (*a && plain(*a) == plain(*b)) {
+        a++;
+        b++;
+    }
+    return *a == '\0' && *b == '\0';
+}
+
+int64_t norma_names_index(const norma_names *names, const char *name)
+{
+    for (int64_t i = norma_names_next(names, 0); i < names->n; i = norma_names_next(names, i + 1))
+        if (is_same(name, texts(names, i)[0]))
+            return i;
+    return -1;
+}
+
+static void append_unknown(const norma_names *names, const char *name, norma_text *out)
+{
+    char quoted[NORMA_TEXT_QUOTED];
+    norma_text_search search;
+    norma_text_search_init(&search, name);
+    for (int64_t i = norma_names_next(names, 0); i < names->n; i = norma_names_next(names, i + 1))
+        norma_text_search_offer(&search, texts(names, i)[0]);
+    const char *nearest = norma_text_search_result(&search);
+    norma_text_append(out, "unknown %s %s%s%s%s Known:", names->kind,
+                      norma_text_quote(name, strlen(name), quoted),
+                      nearest ? "; did you mean '" : ".", nearest ? nearest : "",
+                      nearest ? "'?" : "");
+    const char *separator = " ";
+    for (int64_t i = norma_names_next(names, 0); i < names->n; i = norma_names_next(names, i + 1)) {
+        norma_text_append(out, "%s%s", separator, texts(names, i)[0]);
+        separator = ", ";
+    }
+}
+
+norma_status norma_names_fail(const norma_names *names, norma_status status, const char *name)
+{
+    norma_text text;
+    norma_text_init(&text);
+    append_unknown(names, name, &text);
+    if (text.status == NORMA_OK)
+        (void)NORMA_FAIL(status, "%s", text.data);
+    else
+        status = text.status;
+    norma_text_clear(&text);
+    return status;
+}
+
+norma_status norma_names_find(const norma_names *names, const char *name, int64_t *out)
+{
+    int64_t i = norma_names_index(names, name);
+    if (i < 0)
+        return norma_names_fail(names, NORMA_CONFIG, name);
+    *out = i;
+    return NORMA_OK;
+}
