@@ -24,6 +24,7 @@ LAYERS = {
     "src": ("src",),
     "mpi/runtime": ("src/base", *MPI[:1]),
     "mpi/linalg": ("src/base", *MPI[:2]),
+    "mpi/values": ("src/base", *MPI[:2], "mpi/values"),
     "mpi/krylov": ("src/base", "src/random", "src/features", *MPI[:3]),
     "mpi/system": ("src/base", "src/random", "src/features", *MPI[:4]),
     "mpi/layer": ("src/base", "src/random", "src/features", *MPI[:5]),

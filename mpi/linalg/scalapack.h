@@ -36,6 +36,9 @@ void dtrsm_(const char *side, const char *uplo, const char *trans, const char *d
 void dgesvd_(const char *jobu, const char *jobvt, const int *m, const int *n, double *a,
              const int *lda, double *s, double *u, const int *ldu, double *vt, const int *ldvt,
              double *work, const int *lwork, int *info);
+void dgesdd_(const char *jobz, const int *m, const int *n, double *a, const int *lda, double *s,
+             double *u, const int *ldu, double *vt, const int *ldvt, double *work, const int *lwork,
+             int *iwork, int *info);
 void pdgeqrf_(const int *m, const int *n, double *a, const int *ia, const int *ja, const int *desc,
               double *tau, double *work, const int *lwork, int *info);
 void pdgelqf_(const int *m, const int *n, double *a, const int *ia, const int *ja, const int *desc,
@@ -55,5 +58,13 @@ void pdgesvd_(const char *jobu, const char *jobvt, const int *m, const int *n, d
               const int *ia, const int *ja, const int *desca, double *s, double *u, const int *iu,
               const int *ju, const int *descu, double *vt, const int *ivt, const int *jvt,
               const int *descvt, double *work, const int *lwork, int *info);
+
+/* Singular values of a bidiagonal matrix to high relative accuracy; work [4 n]. */
+void dlasq1_(const int *n, double *d, double *e, double *work, int *info);
+
+/* The same, applied to rows of V' from the left, to U from the right, to C from the left. */
+void dbdsqr_(const char *uplo, const int *n, const int *ncvt, const int *nru, const int *ncc,
+             double *d, double *e, double *vt, const int *ldvt, double *u, const int *ldu,
+             double *c, const int *ldc, double *work, int *info);
 
 #endif
