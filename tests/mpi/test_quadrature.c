@@ -114,8 +114,10 @@ static void test_all_values(void **state)
             double sigma[max_steps];
             values_of_lapack(&f, sigma);
             norma_test_check_all(run(&f, max_steps, 0, nodes, weights) == k);
+            double worst = 0;
             for (int64_t j = 0; j < k; j++)
-                norma_test_check_all(fabs(nodes[j] - sigma[j]) < 1e-12 * sigma[0]);
+                worst = fmax(worst, fabs(nodes[j] - sigma[j]));
+            norma_test_check_all(worst < 1e-12 * sigma[0]);
             fixture_destroy(&f);
         }
 }
@@ -163,7 +165,7 @@ static void test_moments(void **state)
 static void test_null_space(void **state)
 {
     (void)state;
-    enum { n_probes = 40 };
+    enum { n_probes = 20 };
     static double nodes[n_probes * max_steps];
     static double weights[n_probes * max_steps];
     int64_t n_nodes[n_probes];
@@ -224,13 +226,15 @@ static void test_brackets(void **state)
     for (int g = 0; g < n_grid; g++)
         grid[g] = 2 * sigma[0] * g / n_grid;
     norma_spectral_cdf(&rules, 0.99, n_grid, grid, cdf, low, high);
+    int n_outside = 0;
     for (int g = 0; g < n_grid; g++) {
         double part = 0;
         for (int64_t j = 0; j < k; j++)
             part += sigma[j] <= grid[g] ? 1 / (double)k : 0;
-        norma_test_check_all(low[g] <= part && part <= high[g]);
-        norma_test_check_all(low[g] <= cdf[g] && cdf[g] <= high[g]);
+        n_outside +=
+            !(low[g] <= part && part <= high[g]) || !(low[g] <= cdf[g] && cdf[g] <= high[g]);
     }
+    norma_test_check_all(n_outside == 0);
     double mass = 0;
     norma_spectral_density(&rules, 0.1 * sigma[0], n_grid, grid, cdf);
     for (int g = 0; g < n_grid; g++)
