@@ -6,8 +6,11 @@
 
 #include <stdbool.h>
 
+typedef struct norma_driver norma_driver;
+
 /* How a subcommand was called. Everything is borrowed. */
 typedef struct norma_call {
+    const norma_driver *driver; /* the subcommand itself */
     norma_runtime *runtime;
     int argc; /* the whole command line, for the provenance */
     char *const *argv;
@@ -17,12 +20,12 @@ typedef struct norma_call {
     bool plan;                   /* called as `norma plan CMD`: predict, compute nothing */
 } norma_call;
 
-typedef struct norma_driver {
+struct norma_driver {
     const norma_command *command; /* options and help of `norma CMD` */
     const norma_command *plan;    /* of `norma plan CMD`; NULL: cannot be planned */
     bool computes;                /* refuses to run when the launcher and MPI disagree */
     norma_status (*run)(const norma_call *call);
-} norma_driver;
+};
 
 /* The subcommands, each in its own file. */
 extern const norma_driver norma_driver_reconstruct;

@@ -90,7 +90,8 @@ static norma_status dispatch(norma_runtime *runtime, int argc, char **argv)
     if (plan)
         NORMA_TRY(find_subcommand(argv[name], true, &subcommand));
     const norma_driver *driver = subcommand->driver;
-    norma_call call = {.runtime = runtime,
+    norma_call call = {.driver = driver,
+                       .runtime = runtime,
                        .argc = argc,
                        .argv = argv,
                        .n_arguments = argc - name - 1,

@@ -8,11 +8,7 @@
  */
 #include "experiments/bench/file.h"
 #include "experiments/bench/output.h"
-#include "experiments/driver.h"
-#include "experiments/job/run.h"
-#include "io/config/config_read.h"
-#include "io/result/result.h"
-#include "mpi/plan/plan.h"
+#include "experiments/job/job.h"
 #include "mpi/runtime/agree.h"
 #include "mpi/runtime/log.h"
 #include "src/config/config_common.h"
@@ -82,31 +78,23 @@ static const norma_command plan_command = {
     .tables = tables,
 };
 
-static norma_bench settle(const norma_runtime *runtime, const norma_config *config)
+static norma_status read(norma_job_context *job)
 {
-    norma_bench bench;
-    norma_bench_init_local(&bench, runtime, norma_config_get_flag(config, "quick"));
+    const norma_config *config = job->config;
+    norma_bench *bench = job->state;
+    norma_bench_init_local(bench, job->runtime, norma_config_get_flag(config, "quick"));
     if (norma_config_has(config, "size"))
-        bench.n_system = norma_config_get_integer(config, 0, "size");
+        bench->n_system = norma_config_get_integer(config, 0, "size");
     if (norma_config_has(config, "channels"))
-        bench.n_channels = norma_config_get_integer(config, 0, "channels");
+        bench->n_channels = norma_config_get_integer(config, 0, "channels");
     if (norma_config_has(config, "seconds"))
-        bench.seconds = norma_config_get_seconds(config, 0, "seconds");
-    return bench;
+        bench->seconds = norma_config_get_seconds(config, 0, "seconds");
+    return NORMA_OK;
 }
 
 static int64_t bytes_of_rank(const void *bench, int64_t n_ranks)
 {
     return norma_bench_bytes_local(bench, n_ranks);
-}
-
-static norma_status check_memory(const norma_bench *bench)
-{
-    norma_plan_machine machine;
-    NORMA_TRY(norma_plan_machine_measure(bench->runtime, &machine));
-    norma_status status =
-        norma_plan_check_local(&machine, "the measurement", bytes_of_rank, bench, "or use --size");
-    return norma_agree(bench->runtime->world, status);
 }
 
 static norma_status measure_part(norma_bench *bench, const norma_config *config, const char *part)
@@ -168,41 +156,31 @@ static void print_plan(const norma_bench *bench)
                      (long long)bench->n_channels, bench->seconds, memory);
 }
 
-static norma_status plan_or_run(const norma_call *call, norma_config *config)
+static norma_status plan(norma_job_context *job, bool print)
 {
-    const norma_runtime *runtime = call->runtime;
-    const norma_result_options writing = {.force = norma_config_get_flag(config, "force")};
-    norma_bench bench = settle(runtime, config);
-    if (!norma_config_has(config, "output"))
-        NORMA_TRY(norma_agree(runtime->world, norma_config_set_text(config, "output", "bench.h5")));
-    const char *output = norma_config_get_text(config, 0, "output");
-    bool plan = call->plan || norma_config_get_flag(config, "dry-run");
-    if (!plan)
-        NORMA_TRY(norma_result_check(runtime->world, output, &writing));
-    NORMA_TRY(check_memory(&bench));
-    if (plan) {
-        print_plan(&bench);
-        return NORMA_OK;
-    }
-    norma_runtime_announce_local(runtime);
-    NORMA_TRY(measure(&bench, config));
-    NORMA_TRY(norma_bench_output_write(&bench, call, config));
-    norma_log_result("# result: %s", output);
+    const norma_bench *bench = job->state;
+    norma_status status = norma_plan_check_local(&job->machine, "the measurement", bytes_of_rank,
+                                                 bench, "or use --size");
+    NORMA_TRY(norma_agree(job->runtime->world, status));
+    if (print)
+        print_plan(bench);
     return NORMA_OK;
 }
 
+static norma_status compute(norma_job_context *job)
+{
+    norma_bench *bench = job->state;
+    NORMA_TRY(measure(bench, job->config));
+    return norma_bench_output_write(bench, job);
+}
+
+static const norma_job bench_job = {
+    .default_output = "bench.h5", .read = read, .plan = plan, .compute = compute};
+
 static norma_status run(const norma_call *call)
 {
-    norma_config *config = NULL;
-    norma_status status =
-        norma_config_read(call->runtime->world, call->plan ? &plan_command : &command,
-                          call->sections, call->n_arguments, call->arguments, &config);
-    if (status == NORMA_OK) {
-        norma_job_settle_log(call, config);
-        status = plan_or_run(call, config);
-    }
-    norma_config_destroy(&config);
-    return status;
+    norma_bench bench;
+    return norma_job_run(call, &bench_job, &bench);
 }
 
 const norma_driver norma_driver_bench = {

@@ -1,7 +1,5 @@
 #include "experiments/bench/output.h"
 
-#include "io/result/provenance.h"
-#include "io/result/result.h"
 #include "mpi/runtime/agree.h"
 #include "src/base/mem.h"
 
@@ -112,34 +110,18 @@ static norma_status add_and_write(norma_result *file, const columns *c)
     return NORMA_OK;
 }
 
-norma_status norma_bench_output_write(const norma_bench *bench, const norma_call *call,
-                                      const norma_config *config)
+norma_status norma_bench_output_write(const norma_bench *bench, norma_job_context *job)
 {
-    MPI_Comm world = call->runtime->world;
-    const norma_result_options options = {.force = norma_config_get_flag(config, "force")};
-    char *configuration = NULL;
-    norma_result *file = NULL;
+    const norma_job_file about = {.title = "Rates of a machine beside their limits",
+                                  .process_grid = "all ranks",
+                                  .configuration = job->settings,
+                                  .seed = bench->seed};
     columns *c = NULL;
-    norma_status status = NORMA_CALLOC(c, 1);
-    if (status == NORMA_OK)
-        status = norma_config_write(config, &configuration);
-    NORMA_GOTO(status, norma_agree(world, status));
+    NORMA_TRY(norma_agree(job->runtime->world, NORMA_CALLOC(c, 1)));
     fill_columns(bench, c);
-    NORMA_GOTO(status, norma_result_create(world, norma_config_get_text(config, 0, "output"),
-                                           &options, &file));
-    NORMA_GOTO(status, norma_provenance_write(
-                           file, call->runtime,
-                           &(norma_provenance){.title = "Rates of a machine beside their limits",
-                                               .argc = call->argc,
-                                               .argv = call->argv,
-                                               .seed = bench->seed,
-                                               .process_grid = "all ranks",
-                                               .configuration = configuration}));
-    NORMA_GOTO(status, add_and_write(file, c));
-    status = norma_result_close(&file, NORMA_RESULT_COMPLETE);
-done:
-    norma_result_abandon(&file);
-    norma_mem_free(configuration);
+    norma_status status = norma_job_open(job, &about);
+    if (status == NORMA_OK)
+        status = add_and_write(job->file, c);
     NORMA_FREE(c);
     return status;
 }

@@ -14,130 +14,85 @@
 #include "experiments/chain/options.h"
 #include "experiments/chain/plan.h"
 #include "experiments/chain/run.h"
-#include "experiments/driver.h"
-#include "experiments/job/run.h"
-#include "io/config/config_read.h"
-#include "mpi/runtime/agree.h"
-#include "mpi/runtime/log.h"
-#include "mpi/runtime/stop.h"
-#include "src/base/mem.h"
+#include "experiments/job/job.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 
-typedef struct run_state {
-    const norma_call *call;
-    norma_config *config;
+typedef struct chain_state {
     norma_chain_setup setup;
     norma_chain_output output;
-    norma_checkpoint *checkpoint;
-    norma_replicas *replicas;
-    char *configuration; /* owned */
-} run_state;
+    norma_chain_run run;
+} chain_state;
 
-/* What is written and what a checkpoint must agree with. */
-static norma_status make_configuration(run_state *run)
+static norma_status check(norma_job_context *job)
 {
-    norma_text text;
-    char *written = NULL;
-    norma_text_init(&text);
-    NORMA_TRY(norma_config_write(run->config, &written));
-    norma_text_append(&text, "%s", written);
-    norma_chain_setup_fingerprint(&run->setup, &text);
-    norma_mem_free(written);
-    return norma_text_take(&text, &run->configuration);
+    return norma_chain_check_options(job->config);
 }
 
-static norma_status open_all(run_state *run, const norma_result_options *options)
+static norma_status read(norma_job_context *job)
 {
-    const norma_call *call = run->call;
-    const char *path = norma_config_get_text(run->config, 0, "output");
-    norma_checkpoint_options checkpoint =
-        norma_job_checkpoint_options(run->config, run->configuration);
-    /* The output first: while another run writes it, the checkpoint is that run's. */
-    NORMA_TRY(norma_chain_output_open(&run->output, call->runtime, call->argc, call->argv,
-                                      &run->setup, run->configuration, options));
-    NORMA_TRY(norma_checkpoint_open(call->runtime->world, path, &checkpoint, &run->checkpoint));
-    return norma_replicas_create(call->runtime->world,
-                                 norma_config_get_integer(run->config, 0, "group-size"),
-                                 &run->replicas);
+    chain_state *state = job->state;
+    return norma_chain_setup_read(job->runtime, job->config, &state->setup);
 }
 
-static norma_status compute(run_state *run, const norma_result_options *options)
+static void fingerprint(const norma_job_context *job, norma_text *text)
 {
-    norma_status status = NORMA_OK;
-    norma_chain_run blocks = {.setup = &run->setup, .output = &run->output};
-    NORMA_GOTO(status, open_all(run, options));
-    blocks.checkpoint = run->checkpoint;
-    blocks.replicas = run->replicas;
-    norma_team_init_local(norma_replicas_group_local(run->replicas), &blocks.team);
-    blocks.save_interval = 60 * norma_config_get_real(run->config, 0, "checkpoint-every");
-    NORMA_GOTO(status, norma_chain_run_replay(&blocks));
-    status = norma_chain_run_all(&blocks);
-    if (status == NORMA_OK)
-        status = norma_chain_output_pool(&run->output);
-    if (status == NORMA_OK || status == NORMA_STOPPED)
-        status = norma_job_end(run->config, &run->output.file, &run->checkpoint, status);
-done:
-    norma_chain_run_clear(&blocks);
-    norma_replicas_destroy(&run->replicas);
-    norma_result_abandon(&run->output.file);
-    if (norma_checkpoint_close(&run->checkpoint, false) && status != NORMA_STOPPED)
-        norma_log_info("what was done before is kept in %s.ckpt",
-                       norma_config_get_text(run->config, 0, "output"));
-    norma_chain_output_clear(&run->output);
-    return status;
+    const chain_state *state = job->state;
+    norma_chain_setup_fingerprint(&state->setup, text);
 }
 
-static norma_status plan_or_run(run_state *run, bool plan)
+static norma_status plan(norma_job_context *job, bool print)
 {
-    norma_plan_machine machine;
-    const norma_runtime *runtime = run->call->runtime;
-    norma_result_options options = {.force = norma_config_get_flag(run->config, "force"),
-                                    .resume = norma_config_get_flag(run->config, "resume")};
-    if (!norma_config_has(run->config, "output"))
-        NORMA_TRY(
-            norma_agree(runtime->world, norma_config_set_text(run->config, "output", "chain.h5")));
-    const char *path = norma_config_get_text(run->config, 0, "output");
-    NORMA_TRY(norma_agree(runtime->world, norma_chain_check_options(run->config)));
-    if (!plan)
-        NORMA_TRY(norma_result_check(runtime->world, path, &options));
-    NORMA_TRY(norma_job_settle_seed(run->call, run->config));
-    NORMA_TRY(norma_chain_setup_read(runtime, run->config, &run->setup));
-    NORMA_TRY(norma_agree(runtime->world, make_configuration(run)));
-    NORMA_TRY(norma_plan_machine_measure(runtime, &machine));
-    norma_job_place(run->call, run->config, &machine);
-    NORMA_TRY(norma_chain_plan(runtime, &run->setup, &machine, plan));
-    if (plan)
-        return NORMA_OK;
-    norma_checkpoint_options checkpoint =
-        norma_job_checkpoint_options(run->config, run->configuration);
-    NORMA_TRY(norma_checkpoint_check(runtime->world, path, &checkpoint));
-    options.bytes = norma_chain_output_bytes(&run->setup);
-    NORMA_TRY(norma_stop_open(runtime, norma_job_time_limit(run->config)));
-    norma_status status = compute(run, &options);
-    norma_stop_close_local();
-    return status;
+    const chain_state *state = job->state;
+    return norma_chain_plan(job->runtime, &state->setup, &job->machine, print);
 }
 
-static norma_status run_driver(const norma_call *call)
+static norma_status compute(norma_job_context *job)
 {
-    run_state run = {.call = call};
-    const norma_command *command = call->plan ? &norma_chain_plan_command : &norma_chain_command;
-    norma_status status = norma_config_read(call->runtime->world, command, call->sections,
-                                            call->n_arguments, call->arguments, &run.config);
-    if (status == NORMA_OK) {
-        norma_job_settle_log(call, run.config);
-        status = plan_or_run(&run, call->plan || norma_config_get_flag(run.config, "dry-run"));
-    }
-    norma_mem_free(run.configuration);
-    norma_chain_setup_clear(&run.setup);
-    norma_config_destroy(&run.config);
-    return status;
+    chain_state *state = job->state;
+    const norma_chain_setup *setup = &state->setup;
+    char grid[96];
+    snprintf(grid, sizeof grid, "%d ranks in groups of %lld take turns at %lld blocks of replicas",
+             job->runtime->size, (long long)norma_config_get_integer(job->config, 0, "group-size"),
+             (long long)setup->n_tasks);
+    const norma_job_file about = {.title = "Chain of representations through random layers",
+                                  .process_grid = grid,
+                                  .configuration = job->configuration,
+                                  .bytes = norma_chain_output_bytes(setup)};
+    NORMA_TRY(norma_job_open(job, &about));
+    NORMA_TRY(norma_chain_output_layout(&state->output, job->runtime, setup, job->file));
+    NORMA_TRY(norma_chain_run_open(&state->run, job, setup, &state->output));
+    NORMA_TRY(norma_chain_run_all(&state->run));
+    return norma_chain_output_pool(&state->output);
+}
+
+static void clear(norma_job_context *job)
+{
+    chain_state *state = job->state;
+    norma_chain_run_clear(&state->run);
+    norma_chain_output_clear(&state->output);
+    norma_chain_setup_clear(&state->setup);
+}
+
+static const norma_job chain_job = {
+    .default_output = "chain.h5",
+    .check = check,
+    .read = read,
+    .fingerprint = fingerprint,
+    .plan = plan,
+    .compute = compute,
+    .clear = clear,
+};
+
+static norma_status run(const norma_call *call)
+{
+    chain_state state = {0};
+    return norma_job_run(call, &chain_job, &state);
 }
 
 const norma_driver norma_driver_chain = {
     .command = &norma_chain_command,
     .plan = &norma_chain_plan_command,
     .computes = true,
-    .run = run_driver,
+    .run = run,
 };

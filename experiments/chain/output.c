@@ -1,7 +1,6 @@
 #include "experiments/chain/output.h"
 
 #include "experiments/job/sweep_dimensions.h"
-#include "io/result/provenance.h"
 #include "mpi/runtime/agree.h"
 #include "src/base/mem.h"
 
@@ -261,38 +260,18 @@ int64_t norma_chain_output_bytes(const norma_chain_setup *setup)
     return (int64_t)fmin(bytes, 9e18) + fixed;
 }
 
-norma_status norma_chain_output_open(norma_chain_output *output, const norma_runtime *runtime,
-                                     int argc, char *const *argv, const norma_chain_setup *setup,
-                                     const char *configuration, const norma_result_options *options)
+norma_status norma_chain_output_layout(norma_chain_output *output, const norma_runtime *runtime,
+                                       const norma_chain_setup *setup, norma_result *file)
 {
-    const norma_config *config = setup->config;
     char signal[NAME_LENGTH];
-    char grid[NAME_LENGTH];
     memset(output, 0, sizeof *output);
+    output->file = file;
     output->setup = setup;
     output->runtime = runtime;
     norma_status status = NORMA_ALLOC(output->summary_at, setup->n_tasks);
     NORMA_TRY(norma_agree(runtime->world, status));
     for (int64_t i = 0; i < setup->n_tasks; i++)
         output->summary_at[i] = -1;
-    NORMA_TRY(norma_result_create(runtime->world, norma_config_get_text(config, 0, "output"),
-                                  options, &output->file));
-    snprintf(grid, sizeof grid, "%d ranks in groups of %lld take turns at %lld blocks of replicas",
-             runtime->size, (long long)norma_config_get_integer(config, 0, "group-size"),
-             (long long)setup->n_tasks);
-    norma_provenance provenance = {.title = "Chain of representations through random layers",
-                                   .argc = argc,
-                                   .argv = argv,
-                                   .seed = setup->cells[0].seed,
-                                   .process_grid = grid,
-                                   .configuration = configuration};
-    NORMA_TRY(norma_provenance_write(output->file, runtime, &provenance));
-    if (setup->n_cells > 1)
-        NORMA_TRY(
-            norma_result_set_text(output->file, "/", "cell_streams",
-                                  norma_config_get_choice(config, 0, "cell-streams") == 0
-                                      ? "common: cells share random numbers, their errors correlate"
-                                      : "independent"));
     if (setup->single)
         NORMA_TRY(norma_result_set_text(
             output->file, "/", "single_precision",

@@ -9,7 +9,7 @@
 #include "io/result/result.h"
 
 typedef struct norma_chain_output {
-    norma_result *file;             /* owned */
+    norma_result *file;             /* borrowed */
     const norma_chain_setup *setup; /* borrowed */
     const norma_runtime *runtime;   /* borrowed */
     double *summaries;              /* of the blocks finished or replayed here; owned */
@@ -20,11 +20,12 @@ typedef struct norma_chain_output {
 /* Bytes of the file, roughly from above. Local. */
 int64_t norma_chain_output_bytes(const norma_chain_setup *setup);
 
-/* Creates the file, everything in it, and begins it. Collective; abandon output->file and clear on
+/* Adds everything that the file will hold, and begins it. `file` is borrowed. Collective; clear on
  * failure. */
-NORMA_MUST_USE norma_status norma_chain_output_open(
-    norma_chain_output *output, const norma_runtime *runtime, int argc, char *const *argv,
-    const norma_chain_setup *setup, const char *configuration, const norma_result_options *options);
+NORMA_MUST_USE norma_status norma_chain_output_layout(norma_chain_output *output,
+                                                      const norma_runtime *runtime,
+                                                      const norma_chain_setup *setup,
+                                                      norma_result *file);
 
 /* Writes the outcome of a task, finished or not. Local. */
 NORMA_MUST_USE norma_status norma_chain_output_write_local(norma_chain_output *output,

@@ -22,7 +22,7 @@ static norma_status replay_task(void *context, int64_t task, const void *bytes, 
     return norma_chain_output_write_local(run->output, cell, task, &outcome);
 }
 
-norma_status norma_chain_run_replay(norma_chain_run *run)
+static norma_status replay(norma_chain_run *run)
 {
     const norma_chain_setup *setup = run->setup;
     int64_t n_done = 0;
@@ -40,6 +40,20 @@ norma_status norma_chain_run_replay(norma_chain_run *run)
         norma_log_info("resumes: %lld of %lld blocks of replicas are done", (long long)n_done,
                        (long long)setup->n_tasks);
     return NORMA_OK;
+}
+
+norma_status norma_chain_run_open(norma_chain_run *run, const norma_job_context *job,
+                                  const norma_chain_setup *setup, norma_chain_output *output)
+{
+    run->setup = setup;
+    run->output = output;
+    run->checkpoint = job->checkpoint;
+    run->save_interval = norma_job_save_interval(job->config);
+    NORMA_TRY(norma_replicas_create(job->runtime->world,
+                                    norma_config_get_integer(job->config, 0, "group-size"),
+                                    &run->replicas));
+    norma_team_init_local(norma_replicas_group_local(run->replicas), &run->team);
+    return replay(run);
 }
 
 static norma_status save(norma_chain_run *run, int64_t task)
@@ -202,5 +216,6 @@ norma_status norma_chain_run_all(norma_chain_run *run)
 void norma_chain_run_clear(norma_chain_run *run)
 {
     norma_chain_block_destroy(&run->block);
+    norma_replicas_destroy(&run->replicas);
     NORMA_FREE(run->done);
 }

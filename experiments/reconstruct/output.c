@@ -2,7 +2,6 @@
 
 #include "experiments/job/sweep_dimensions.h"
 #include "experiments/reconstruct/options.h"
-#include "io/result/provenance.h"
 #include "mpi/plan/plan.h"
 #include "mpi/runtime/agree.h"
 #include "src/base/mem.h"
@@ -299,63 +298,31 @@ int64_t norma_reconstruct_output_bytes(const norma_config *config,
     return (int64_t)fmin(bytes, 9e18) + fixed;
 }
 
-norma_status norma_reconstruct_output_open(norma_reconstruct_output *output,
-                                           const norma_runtime *runtime, int argc,
-                                           char *const *argv, const norma_config *config,
-                                           const norma_reconstruct_inputs *inputs,
-                                           const norma_reconstruct_cell *first,
-                                           const char *process_grid)
+norma_status
+norma_reconstruct_output_layout(norma_reconstruct_output *output, const norma_runtime *runtime,
+                                const norma_config *config, const norma_reconstruct_inputs *inputs,
+                                const norma_reconstruct_cell *first, norma_result *file)
 {
-    bool single = norma_config_get_sweep(config)->n_cells == 1;
-    char *text = NULL;
-    norma_status status = NORMA_OK;
-    char title[256];
     char digest[NORMA_RECONSTRUCT_DIGEST];
-
+    output->file = file;
     output->config = config;
     output->runtime = runtime;
     norma_reconstruct_output_ungroup(output);
     output->with_images = inputs->dataset != NULL;
     output->n_replicas = norma_config_get_integer(config, 0, "replicas");
     output->n_layers = first->n_layers;
-    output->save_gamma = single;
+    output->save_gamma = norma_config_get_sweep(config)->n_cells == 1;
     if (norma_config_has(config, "save")) {
         output->save_gamma = norma_config_list_holds(config, "save", NORMA_RECONSTRUCT_SAVE_GAMMA);
         output->save_weights =
             norma_config_list_holds(config, "save", NORMA_RECONSTRUCT_SAVE_WEIGHTS);
     }
-    norma_result_options options = {.force = norma_config_get_flag(config, "force"),
-                                    .resume = norma_config_get_flag(config, "resume"),
-                                    .bytes = norma_reconstruct_output_bytes(config, inputs, first)};
-    snprintf(title, sizeof title, "Reconstruction of %s",
-             inputs->target ? norma_config_get_text(config, 0, "target") : "a random layer");
-    NORMA_GOTO(status, norma_agree(runtime->world, norma_config_write(config, &text)));
-    NORMA_GOTO(status,
-               norma_result_create(runtime->world, norma_config_get_text(config, 0, "output"),
-                                   &options, &output->file));
-    norma_provenance provenance = {.title = title,
-                                   .argc = argc,
-                                   .argv = argv,
-                                   .seed = first->seed,
-                                   .process_grid = process_grid,
-                                   .configuration = text};
-    NORMA_GOTO(status, norma_provenance_write(output->file, runtime, &provenance));
     norma_reconstruct_digest(inputs, digest);
     if (digest[0])
-        NORMA_GOTO(status, norma_result_write_text(output->file, NORMA_RECONSTRUCT_DIGEST_NAME,
-                                                   "hash of the target's weights", digest));
-    if (!single)
-        NORMA_GOTO(status, norma_result_set_text(
-                               output->file, "/", "cell_streams",
-                               first->stream_cell == 0 &&
-                                       norma_config_get_choice(config, 0, "cell-streams") == 0
-                                   ? "common: cells share random numbers, their errors correlate"
-                                   : "independent"));
-    NORMA_GOTO(status, add_scalars(output));
-    NORMA_GOTO(status, norma_result_set_default(output->file, "/rmse"));
-done:
-    norma_mem_free(text);
-    return status;
+        NORMA_TRY(norma_result_write_text(file, NORMA_RECONSTRUCT_DIGEST_NAME,
+                                          "hash of the target's weights", digest));
+    NORMA_TRY(add_scalars(output));
+    return norma_result_set_default(file, "/rmse");
 }
 
 norma_status norma_reconstruct_output_layer(norma_reconstruct_output *output, int64_t cell,

@@ -23,7 +23,7 @@ typedef struct norma_reconstruct_layer_extra {
 norma_reconstruct_layer_extra norma_reconstruct_layer_extra_of(const norma_maps *maps);
 
 typedef struct norma_reconstruct_output {
-    norma_result *file;           /* owned */
+    norma_result *file;           /* borrowed */
     const norma_config *config;   /* borrowed */
     const norma_runtime *runtime; /* borrowed */
     bool save_gamma, save_weights, with_images;
@@ -37,12 +37,14 @@ int64_t norma_reconstruct_output_bytes(const norma_config *config,
                                        const norma_reconstruct_inputs *inputs,
                                        const norma_reconstruct_cell *first);
 
-/* Creates the file with its provenance and all scalars. `first` is the first cell (every cell has
- * as many layers). Collective; abandon *output on failure. */
-NORMA_MUST_USE norma_status norma_reconstruct_output_open(
-    norma_reconstruct_output *output, const norma_runtime *runtime, int argc, char *const *argv,
-    const norma_config *config, const norma_reconstruct_inputs *inputs,
-    const norma_reconstruct_cell *first, const char *process_grid);
+/* Adds all scalars to `file`, which is borrowed. `first` is the first cell (every cell has as many
+ * layers). Collective. */
+NORMA_MUST_USE norma_status norma_reconstruct_output_layout(norma_reconstruct_output *output,
+                                                            const norma_runtime *runtime,
+                                                            const norma_config *config,
+                                                            const norma_reconstruct_inputs *inputs,
+                                                            const norma_reconstruct_cell *first,
+                                                            norma_result *file);
 
 /* From now on, and until ungrouped, norma_reconstruct_output_layer and _arrays are called by groups
  * of n_ranks ranks, each for layers of its own; this rank is number `rank` of its group. They do

@@ -44,14 +44,6 @@ typedef struct queue {
     norma_evaluate *evaluate; /* of the group; owned */
 } queue;
 
-int norma_reconstruct_group_size(const norma_reconstruct_run *run)
-{
-    int size = run->call->runtime->size;
-    if (!norma_config_has(run->config, "group-size"))
-        return size;
-    return (int)norma_config_get_integer(run->config, 0, "group-size");
-}
-
 /* --- the current cell and unit -------------------------------------------------------------- */
 
 static void drop_unit(queue *q)
@@ -187,7 +179,7 @@ static norma_status solve_ticket(void *context, int64_t ticket)
 static norma_status gather_layers(queue *q, int64_t unit)
 {
     norma_reconstruct_run *run = q->run;
-    MPI_Comm world = run->call->runtime->world;
+    MPI_Comm world = run->runtime->world;
     for (int64_t k = 0; k < q->n_wanted; k++) {
         norma_reconstruct_layer *layer = &run->cell.layers[q->wanted[k]];
         norma_maps **maps = &q->maps[unit * q->n_wanted + k];
@@ -210,7 +202,7 @@ static norma_status gather_layers(queue *q, int64_t unit)
 static norma_status compare(queue *q, int64_t unit)
 {
     norma_reconstruct_run *run = q->run;
-    const norma_runtime *runtime = run->call->runtime;
+    const norma_runtime *runtime = run->runtime;
     const norma_images *images = norma_reconstruct_images(&run->inputs);
     int64_t task = q->n_layer_tasks + unit;
     norma_status status = NORMA_OK;
@@ -238,7 +230,7 @@ static norma_status finish_unit(queue *q, int64_t unit)
             print_task(q, unit * q->n_wanted + k);
     }
     if (run->output.with_images) {
-        NORMA_TRY(norma_agree(run->call->runtime->world, take_unit(q, unit)));
+        NORMA_TRY(norma_agree(run->runtime->world, take_unit(q, unit)));
         if (!q->done[q->n_layer_tasks + unit])
             NORMA_TRY(compare(q, unit));
         norma_reconstruct_print_comparison(&q->results[unit],
@@ -258,19 +250,19 @@ static void collect_rows(queue *q, int64_t n_tickets)
 {
     norma_reconstruct_row *rows = q->rows + q->first_unit * q->n_wanted;
     int64_t n_numbers = n_tickets * (int64_t)(sizeof *rows / sizeof(double));
-    norma_replicas_collect(q->run->call->runtime->world, n_numbers, (double *)rows);
+    norma_replicas_collect(q->run->runtime->world, n_numbers, (double *)rows);
 }
 
 static norma_status run_wave(queue *q)
 {
     norma_reconstruct_run *run = q->run;
     int64_t n_tickets = q->wave_units * q->n_wanted;
-    NORMA_TRY(norma_replicas_create(run->call->runtime->world, norma_reconstruct_group_size(run),
-                                    &q->replicas));
+    NORMA_TRY(norma_replicas_create(run->runtime->world,
+                                    norma_job_group_size(run->runtime, run->config), &q->replicas));
     q->comm = norma_replicas_group_local(q->replicas);
     if (!q->one_group)
         norma_reconstruct_output_group(&run->output, norma_replicas_group_rank_local(q->replicas),
-                                       norma_reconstruct_group_size(run));
+                                       (int)norma_job_group_size(run->runtime, run->config));
     norma_status status = norma_replicas_run(q->replicas, n_tickets, solve_ticket, q);
     norma_reconstruct_output_ungroup(&run->output);
     NORMA_TRY(status);
@@ -289,7 +281,8 @@ static norma_status run_wave(queue *q)
 
 static int64_t wave_length(const queue *q)
 {
-    int64_t n_groups = q->run->call->runtime->size / norma_reconstruct_group_size(q->run);
+    int64_t n_groups =
+        q->run->runtime->size / norma_job_group_size(q->run->runtime, q->run->config);
     int64_t tickets = q->run->output.with_images ? tickets_a_group * n_groups : most_tickets;
     int64_t length = tickets > q->n_wanted ? tickets / q->n_wanted : 1;
     if (q->one_group)
@@ -397,7 +390,7 @@ static norma_status create_arrays(queue *q)
     norma_reconstruct_run *run = q->run;
     bool arrays = run->output.save_gamma || run->output.save_weights;
     for (int64_t unit = 0; arrays && unit < q->n_units; unit += q->n_replicas) {
-        norma_status status = norma_agree(run->call->runtime->world, take_unit(q, unit));
+        norma_status status = norma_agree(run->runtime->world, take_unit(q, unit));
         if (status == NORMA_OK)
             status = norma_reconstruct_output_add_cell(&run->output, &run->cell);
         if (status != NORMA_OK)
@@ -428,10 +421,10 @@ norma_status norma_reconstruct_queue(norma_reconstruct_run *run, norma_checkpoin
     queue q = {.run = run, .checkpoint = checkpoint, .cell = -1, .unit = -1};
     norma_status status = NORMA_OK;
     q.n_replicas = run->output.n_replicas;
-    q.one_group = norma_reconstruct_group_size(run) == run->call->runtime->size;
-    q.save_interval = 60 * norma_config_get_real(run->config, 0, "checkpoint-every");
+    q.one_group = norma_job_group_size(run->runtime, run->config) == run->runtime->size;
+    q.save_interval = norma_job_save_interval(run->config);
     q.saved = norma_progress_clock_local();
-    NORMA_GOTO(status, norma_agree(run->call->runtime->world, allocate(&q)));
+    NORMA_GOTO(status, norma_agree(run->runtime->world, allocate(&q)));
     norma_progress_init_local(&q.progress, "layers", "layer", q.n_layer_tasks);
     if (q.n_wanted < run->output.n_layers)
         norma_log_info("%lld of %lld layers are reconstructed, the others stay the target's own",

@@ -10,9 +10,6 @@
 #include "experiments/reconstruct/run.h"
 #include "io/checkpoint/checkpoint.h"
 
-/* Ranks of a group: --group-size, by default all. Local. */
-int norma_reconstruct_group_size(const norma_reconstruct_run *run);
-
 /* Everything that the checkpoint does not have yet, into the open output; closed by the caller.
  * NORMA_STOPPED when a signal or the time limit asked for the end. Collective. */
 NORMA_MUST_USE norma_status norma_reconstruct_queue(norma_reconstruct_run *run,

@@ -6,7 +6,56 @@
 #include "mpi/runtime/log.h"
 #include "src/base/mem.h"
 
+#include <stdio.h>
 #include <string.h>
+
+/* The process grid of the last layer that is reconstructed. */
+static norma_status describe_grid(const norma_reconstruct_cell *first, int group_size, char *text,
+                                  size_t length)
+{
+    norma_layer_estimate estimate;
+    int64_t last = first->n_layers - 1;
+    while (!first->layers[last].wanted)
+        last--;
+    norma_layer_problem problem = norma_reconstruct_problem(first, last);
+    norma_solver_options options = norma_reconstruct_solver_options(first, 0);
+    NORMA_TRY(norma_layer_solve_estimate_local(&problem, &options, group_size, &estimate));
+    snprintf(text, length, "%d x %d, %d idle", estimate.grid_rows, estimate.grid_columns,
+             estimate.n_idle);
+    return NORMA_OK;
+}
+
+norma_status norma_reconstruct_run_open(norma_reconstruct_run *run, norma_job_context *job)
+{
+    const norma_runtime *runtime = job->runtime;
+    norma_reconstruct_cell first;
+    int group_size = (int)norma_job_group_size(runtime, job->config);
+    char grid[96] = "";
+    char title[256];
+    run->machine = job->machine;
+    norma_status status = norma_reconstruct_cell_init(job->config, &run->inputs, 0, true, &first);
+    if (status == NORMA_OK)
+        status = describe_grid(&first, group_size, grid, sizeof grid);
+    NORMA_GOTO(status, norma_agree(runtime->world, status));
+    norma_log_info("process grid %s", grid);
+    if (group_size < runtime->size)
+        norma_log_info("%d groups of %d ranks, %d ranks in none", runtime->size / group_size,
+                       group_size, runtime->size % group_size);
+    snprintf(title, sizeof title, "Reconstruction of %s",
+             run->inputs.target ? norma_config_get_text(job->config, 0, "target")
+                                : "a random layer");
+    const norma_job_file about = {
+        .title = title,
+        .process_grid = grid,
+        .configuration = job->settings,
+        .bytes = norma_reconstruct_output_bytes(job->config, &run->inputs, &first)};
+    NORMA_GOTO(status, norma_job_open(job, &about));
+    status = norma_reconstruct_output_layout(&run->output, runtime, job->config, &run->inputs,
+                                             &first, job->file);
+done:
+    norma_reconstruct_cell_clear(&first);
+    return status;
+}
 
 void norma_reconstruct_print_heading(void)
 {
@@ -131,7 +180,7 @@ void norma_reconstruct_print_comparison(const norma_evaluate_result *result, boo
 norma_status norma_reconstruct_run_compare(norma_reconstruct_run *run, norma_evaluate *evaluate,
                                            int64_t replica, norma_evaluate_result *result)
 {
-    MPI_Comm world = run->call->runtime->world;
+    MPI_Comm world = run->runtime->world;
     norma_source_layer *sources = NULL;
     norma_status status = norma_agree(world, NORMA_CALLOC(sources, run->cell.n_layers));
     if (status != NORMA_OK)

@@ -1,19 +1,18 @@
 #ifndef NORMA_EXPERIMENTS_RECONSTRUCT_RUN_H
 #define NORMA_EXPERIMENTS_RECONSTRUCT_RUN_H
 /* The steps of a reconstruction: a layer solved, a network compared, a line of the table. */
-#include "experiments/driver.h"
+#include "experiments/job/job.h"
 #include "experiments/reconstruct/output.h"
 #include "experiments/reconstruct/plan.h"
 #include "experiments/reconstruct/setup.h"
 
 typedef struct norma_reconstruct_run {
-    const norma_call *call;
-    norma_config *config;
+    const norma_runtime *runtime; /* borrowed, as is the next */
+    const norma_config *config;
     norma_reconstruct_inputs inputs;
     norma_plan_machine machine;
     norma_reconstruct_output output;
     norma_reconstruct_cell cell; /* the current one */
-    char *configuration;         /* what a checkpoint must agree with; owned */
 } norma_reconstruct_run;
 
 /* What the table shows of a layer, in numbers that can be sent. */
@@ -28,6 +27,10 @@ typedef struct norma_reconstruct_record {
     norma_reconstruct_layer_extra extra;
     norma_reconstruct_row row;
 } norma_reconstruct_record;
+
+/* Opens and lays out the result, and prints how ranks share a layer. Collective. */
+NORMA_MUST_USE norma_status norma_reconstruct_run_open(norma_reconstruct_run *run,
+                                                       norma_job_context *job);
 
 void norma_reconstruct_print_heading(void);
 void norma_reconstruct_print_row(int64_t cell, int64_t replica, int64_t layer,

@@ -36,6 +36,11 @@ static const norma_config_value *get(const norma_config *config, int64_t cell,
     return &item->values.values[i];
 }
 
+bool norma_config_knows(const norma_config *config, const char *name)
+{
+    return norma_config_find(config, name) != NULL;
+}
+
 bool norma_config_has(const norma_config *config, const char *name)
 {
     return find(config, name)->origin != NORMA_ORIGIN_NONE;

@@ -51,6 +51,9 @@ void norma_config_destroy(norma_config **config);
  * is a programming error (assert). `cell` is a cell of the sweep; 0 does for options that are not
  * swept. Texts are borrowed, valid until the option is set or the configuration destroyed. */
 
+/* True when the command has an option of this name; the only getter that takes any name. */
+bool norma_config_knows(const norma_config *config, const char *name);
+
 /* True when the option has a value: given, by default or set. */
 bool norma_config_has(const norma_config *config, const char *name);
 
