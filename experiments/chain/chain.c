@@ -61,8 +61,7 @@ static norma_status compute(norma_job_context *job)
                                   .bytes = norma_chain_output_bytes(setup)};
     NORMA_TRY(norma_job_open(job, &about));
     NORMA_TRY(norma_chain_output_layout(&state->output, job->runtime, setup, job->file));
-    NORMA_TRY(norma_chain_run_open(&state->run, job, setup, &state->output));
-    NORMA_TRY(norma_chain_run_all(&state->run));
+    NORMA_TRY(norma_chain_run_all(&state->run, job, setup, &state->output));
     return norma_chain_output_pool(&state->output);
 }
 

@@ -374,12 +374,3 @@ int64_t norma_chain_setup_layer_work(const norma_chain_cell *cell)
 {
     return (int64_t)fmin(cell->layer_cost, 1e15);
 }
-
-int64_t norma_chain_setup_work(const norma_chain_setup *setup)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < setup->n_cells; i++)
-        sum += (double)norma_chain_setup_layer_work(&setup->cells[i]) *
-               (double)setup->cells[i].depth * (double)setup->cells[i].n_blocks;
-    return (int64_t)fmin(sum, 9e18);
-}

@@ -65,8 +65,7 @@ void norma_chain_setup_fingerprint(const norma_chain_setup *setup, norma_text *t
 /* The cell of a task. */
 const norma_chain_cell *norma_chain_setup_cell(const norma_chain_setup *setup, int64_t task);
 
-/* Work of a task's layer, and of the whole run, as counted for progress: operations. */
+/* Work of a task's layer, as counted for progress: operations. */
 int64_t norma_chain_setup_layer_work(const norma_chain_cell *cell);
-int64_t norma_chain_setup_work(const norma_chain_setup *setup);
 
 #endif

@@ -121,7 +121,7 @@ double norma_job_save_interval(const norma_config *config)
 
 int64_t norma_job_group_size(const norma_runtime *runtime, const norma_config *config)
 {
-    if (!norma_config_has(config, "group-size"))
+    if (!norma_config_knows(config, "group-size") || !norma_config_has(config, "group-size"))
         return runtime->size;
     return norma_config_get_integer(config, 0, "group-size");
 }

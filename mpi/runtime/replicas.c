@@ -170,6 +170,10 @@ norma_status norma_replicas_run(norma_replicas *r, int64_t n_tickets, norma_repl
                                 void *context)
 {
     norma_status status = NORMA_OK;
+    r->n_done = 0;
+    if (r->rank == 0)
+        (void)exchange(r, SLOT_TICKET, 0, MPI_REPLACE);
+    MPI_Barrier(r->world);
     if (r->group != MPI_COMM_NULL)
         status = run_tickets(r, n_tickets, task, context);
     /* Whoever only stopped must not hide another rank's failure. */

@@ -41,8 +41,8 @@ typedef norma_status (*norma_replicas_task)(void *context, int64_t ticket);
 
 /* Runs tickets 0 .. n_tickets - 1 in this order, each on one group. A task that fails stops all
  * others at their next poll. Returns on all ranks the failure of the lowest failing rank; else
- * NORMA_STOPPED when not all tickets are done, else NORMA_OK. Once per object. Collective over
- * world. */
+ * NORMA_STOPPED when not all tickets are done, else NORMA_OK. After NORMA_OK the object can run
+ * further tickets; work goes on being counted. Collective over world. */
 NORMA_MUST_USE norma_status norma_replicas_run(norma_replicas *replicas, int64_t n_tickets,
                                                norma_replicas_task task, void *context);
 

@@ -83,6 +83,24 @@ static void test_every_ticket_once(void **state)
     }
 }
 
+/* An object runs further tickets from the first one, and goes on counting work. */
+static void test_runs_again(void **state)
+{
+    (void)state;
+    work w = fresh();
+    int all[MOST_TICKETS];
+    norma_test_ok_all(run(&w, 1, 7));
+    norma_test_ok_all(norma_replicas_run(w.replicas, 0, do_ticket, &w));
+    norma_test_ok_all(norma_replicas_run(w.replicas, 11, do_ticket, &w));
+    MPI_Allreduce(w.done, all, MOST_TICKETS, MPI_INT, MPI_SUM, norma_test_runtime->world);
+    for (int i = 0; i < 12; i++)
+        norma_test_check_all(all[i] == (i < 7) + (i < 11));
+    int64_t work_done = norma_replicas_work_local(w.replicas);
+    MPI_Allreduce(MPI_IN_PLACE, &work_done, 1, MPI_INT64_T, MPI_MAX, norma_test_runtime->world);
+    norma_test_check_all(work_done == 3 * 18);
+    norma_replicas_destroy(&w.replicas);
+}
+
 static void test_fewer_tickets_than_groups(void **state)
 {
     (void)state;
@@ -147,9 +165,10 @@ static void test_impossible_groups(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_every_ticket_once), cmocka_unit_test(test_fewer_tickets_than_groups),
-    cmocka_unit_test(test_failure_stops_all), cmocka_unit_test(test_signal_of_one_stops_all),
-    cmocka_unit_test(test_time_stops_all),    cmocka_unit_test(test_impossible_groups),
+    cmocka_unit_test(test_every_ticket_once),         cmocka_unit_test(test_runs_again),
+    cmocka_unit_test(test_fewer_tickets_than_groups), cmocka_unit_test(test_failure_stops_all),
+    cmocka_unit_test(test_signal_of_one_stops_all),   cmocka_unit_test(test_time_stops_all),
+    cmocka_unit_test(test_impossible_groups),
 };
 
 norma_test_main_mpi("mpi.replicas", tests)
