@@ -182,9 +182,10 @@ static norma_status print_cell(const need *n, const norma_plan_machine *machine,
     norma_log_result("# flops a cell %.3e: solution %.3e, evaluation %.3e", total,
                      replicas * solve_flops, replicas * evaluation.n_flops);
     norma_log_result("# file at most %s", written);
-    norma_log_result("# time a cell about %s at %.3g GFLOP/s a rank (DGEMM measured here); cells "
-                     "%.0f",
-                     time, 1e-9 * rates->dgemm, cells);
+    norma_log_result(
+        "# time a cell about %s at %.3g GFLOP/s a rank (DGEMM measured here, %.0f%% of "
+        "the processor's limit); cells %.0f",
+        time, 1e-9 * rates->dgemm, 100 * rates->dgemm / rates->fma_double, cells);
     return NORMA_OK;
 }
 

@@ -1,15 +1,19 @@
 #include "mpi/bench/bench.h"
 
 #include "mpi/runtime/agree.h"
+#include "mpi/runtime/blas.h"
 #include "mpi/runtime/progress.h"
+#include "src/base/cpu.h"
 #include "src/base/mem.h"
+#include "src/base/peak/peak.h"
 
 #include <cblas.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { LARGEST_SYSTEM = 46000 };
+/* Rounds of multiply-adds take some milliseconds. */
+enum { LARGEST_SYSTEM = 46000, PEAK_ROUNDS = 1 << 20 };
 
 struct norma_bench_product {
     int64_t n;
@@ -165,36 +169,55 @@ void norma_bench_product_destroy_local(norma_bench_product **product)
     NORMA_FREE(*product);
 }
 
+norma_status norma_bench_peak_run(void *context)
+{
+    norma_bench_peak *peak = context;
+    double flops = 0;
+#pragma omp parallel reduction(+ : flops)
+    flops += norma_peak_run(norma_cpu_widest(), peak->single, peak->n_rounds);
+    peak->flops = flops;
+    return NORMA_OK;
+}
+
+/* A product in one precision beside the processors' limit in it. */
+static norma_status measure_product(norma_bench *bench, bool single)
+{
+    const char *limit_name = single ? "fma-single" : "fma-double";
+    norma_bench_product *product = NULL;
+    norma_bench_peak peak = {.n_rounds = PEAK_ROUNDS, .single = single};
+    double seconds = 0;
+    double limit = 0;
+    NORMA_TRY(norma_bench_product_create(bench, single, &product));
+    norma_status status = norma_bench_time(bench, norma_bench_product_run, product,
+                                           norma_bench_peak_run, &peak, &seconds, &limit);
+    double flops = norma_bench_product_flops_local(product);
+    norma_bench_product_destroy_local(&product);
+    NORMA_TRY(status);
+    MPI_Allreduce(MPI_IN_PLACE, &peak.flops, 1, MPI_DOUBLE, MPI_SUM, bench->runtime->world);
+    norma_bench_figure figure = {.limit = "none",
+                                 .unit = "flop",
+                                 .size = PEAK_ROUNDS,
+                                 .rate = peak.flops / limit,
+                                 .limit_rate = NAN,
+                                 .seconds = limit};
+    snprintf(figure.name, sizeof figure.name, "%s", limit_name);
+    norma_bench_add_local(bench, &figure);
+    figure = (norma_bench_figure){.unit = "flop",
+                                  .size = bench->n_gemm,
+                                  .rate = flops / seconds,
+                                  .limit_rate = peak.flops / limit,
+                                  .seconds = seconds};
+    snprintf(figure.name, sizeof figure.name, "%s", single ? "sgemm" : "dgemm");
+    snprintf(figure.limit, sizeof figure.limit, "%s", limit_name);
+    norma_bench_add_local(bench, &figure);
+    norma_blas_judge_local(figure.name, figure.rate, figure.limit_rate);
+    return NORMA_OK;
+}
+
 norma_status norma_bench_gemm(norma_bench *bench)
 {
-    norma_bench_product *fp64 = NULL;
-    norma_bench_product *fp32 = NULL;
-    double seconds = 0;
-    double single = 0;
-    norma_status status = NORMA_OK;
-    NORMA_GOTO(status, norma_bench_product_create(bench, false, &fp64));
-    NORMA_GOTO(status, norma_bench_product_create(bench, true, &fp32));
-    NORMA_GOTO(status, norma_bench_time(bench, norma_bench_product_run, fp32,
-                                        norma_bench_product_run, fp64, &single, &seconds));
-    double flops = norma_bench_product_flops_local(fp64);
-    norma_bench_add_local(bench, &(norma_bench_figure){.name = "dgemm",
-                                                       .limit = "none",
-                                                       .unit = "flop",
-                                                       .size = bench->n_gemm,
-                                                       .rate = flops / seconds,
-                                                       .limit_rate = NAN,
-                                                       .seconds = seconds});
-    norma_bench_add_local(bench, &(norma_bench_figure){.name = "sgemm",
-                                                       .limit = "dgemm",
-                                                       .unit = "flop",
-                                                       .size = bench->n_gemm,
-                                                       .rate = flops / single,
-                                                       .limit_rate = flops / seconds,
-                                                       .seconds = single});
-done:
-    norma_bench_product_destroy_local(&fp64);
-    norma_bench_product_destroy_local(&fp32);
-    return status;
+    NORMA_TRY(measure_product(bench, false));
+    return measure_product(bench, true);
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */

@@ -5,7 +5,8 @@
  *
  * Both are measured in turn, on the same cores in the same run, and the fastest turn of each
  * counts: their ratio then says something where a time alone would not. All ranks work at once;
- * rates are of all of them together. The limits: `dgemm` and `sgemm`, square products of OpenBLAS;
+ * rates are of all of them together. The limits: `fma-double` and `fma-single`, multiply-adds on
+ * registers by the widest instruction set; `dgemm` and `sgemm`, square products of OpenBLAS;
  * `memory`, storing constants to an array that no cache holds; `words`, the raw 64-bit words of the
  * generator on the same instruction set; `lu`, the FP64 solution of the same system; `kernels`, the
  * same products and random numbers as a chain's layer, called one after the other.
@@ -47,7 +48,7 @@ int64_t norma_bench_bytes_local(const norma_bench *bench, int64_t n_ranks);
 
 /* The measurements; each adds its figures to the list. Collective over the runtime's world; sizes
  * must be equal on all ranks. NORMA_MEMORY; whatever the modules that are measured return. */
-NORMA_MUST_USE norma_status norma_bench_gemm(norma_bench *bench);     /* dgemm, sgemm */
+NORMA_MUST_USE norma_status norma_bench_gemm(norma_bench *bench);     /* fma-, dgemm, sgemm */
 NORMA_MUST_USE norma_status norma_bench_memory(norma_bench *bench);   /* memory */
 NORMA_MUST_USE norma_status norma_bench_random(norma_bench *bench);   /* laws x instruction sets */
 NORMA_MUST_USE norma_status norma_bench_assembly(norma_bench *bench); /* block-cyclic assembly */
@@ -78,6 +79,15 @@ NORMA_MUST_USE norma_status norma_bench_product_create(const norma_bench *bench,
 norma_status norma_bench_product_run(void *product); /* a norma_bench_action */
 double norma_bench_product_flops_local(const norma_bench_product *product); /* of all ranks */
 void norma_bench_product_destroy_local(norma_bench_product **product);
+
+/* Multiply-adds on registers by all threads of all ranks, as work or limit: the processors' own
+ * limit, measured without any library. */
+typedef struct norma_bench_peak {
+    int64_t n_rounds; /* of each thread */
+    bool single;
+    double flops; /* of this rank in the last run */
+} norma_bench_peak;
+norma_status norma_bench_peak_run(void *peak); /* a norma_bench_action */
 
 /* Storing constants to an array beyond all caches on every rank, as work or limit. */
 typedef struct norma_bench_store norma_bench_store;

@@ -1,8 +1,11 @@
 #include "mpi/plan/rates.h"
 
 #include "mpi/runtime/agree.h"
+#include "mpi/runtime/blas.h"
 #include "mpi/runtime/progress.h"
+#include "src/base/cpu.h"
 #include "src/base/mem.h"
+#include "src/base/peak/peak.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -11,6 +14,8 @@
 #define PRODUCT INT64_C(768)
 #define VECTOR INT64_C(4096)
 #define TURNS 8
+/* Rounds of multiply-adds: some milliseconds. */
+#define PEAK_ROUNDS (INT64_C(1) << 18)
 
 typedef struct workspace {
     double *matrix; /* [VECTOR][VECTOR] */
@@ -78,13 +83,33 @@ done:
     return status;
 }
 
+/* Multiply-adds on registers a second, of the fastest turn. */
+static double measure_peak(bool single)
+{
+    double best = 0;
+    for (int turn = 0; turn < TURNS; turn++) {
+        double flops = 0;
+        double started = norma_progress_clock_local();
+#pragma omp parallel reduction(+ : flops)
+        flops += norma_peak_run(norma_cpu_widest(), single, PEAK_ROUNDS);
+        best = fmax(best, flops / fmax(norma_progress_clock_local() - started, 1e-9));
+    }
+    return best;
+}
+
 norma_status norma_rates_measure(const norma_runtime *runtime, norma_rates *rates)
 {
     norma_rates mine = {0};
+    mine.fma_double = measure_peak(false);
+    mine.fma_single = measure_peak(true);
     NORMA_TRY(norma_agree(runtime->world, measure_local(&mine)));
+    MPI_Allreduce(&mine.fma_double, &rates->fma_double, 1, MPI_DOUBLE, MPI_MIN, runtime->world);
+    MPI_Allreduce(&mine.fma_single, &rates->fma_single, 1, MPI_DOUBLE, MPI_MIN, runtime->world);
     MPI_Allreduce(&mine.dgemm, &rates->dgemm, 1, MPI_DOUBLE, MPI_MIN, runtime->world);
     MPI_Allreduce(&mine.sgemm, &rates->sgemm, 1, MPI_DOUBLE, MPI_MIN, runtime->world);
     MPI_Allreduce(&mine.dgemv, &rates->dgemv, 1, MPI_DOUBLE, MPI_MIN, runtime->world);
+    norma_blas_judge_local("dgemm", rates->dgemm, rates->fma_double);
+    norma_blas_judge_local("sgemm", rates->sgemm, rates->fma_single);
     return NORMA_OK;
 }
 

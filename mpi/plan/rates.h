@@ -10,8 +10,9 @@
 
 /* Of one rank with its threads, all ranks working at once. */
 typedef struct norma_rates {
-    double dgemm; /* FP64 operations a second of a square matrix product */
-    double sgemm; /* FP32 operations a second of one */
+    double dgemm;                  /* FP64 operations a second of a square matrix product */
+    double sgemm;                  /* FP32 operations a second of one */
+    double fma_double, fma_single; /* FP64 and FP32 operations a second that the cores can do */
     double dgemv; /* matrix elements a second of an FP64 matrix-vector product beyond all caches */
     int per_node; /* ranks of a node */
     norma_traffic_network network; /* assumed, not measured */

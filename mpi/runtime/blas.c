@@ -23,6 +23,9 @@ static const char refusal[] = "NORMA_NO_REEXEC";
 /* Set by the first process for the second one: the kernels that OpenBLAS had chosen. */
 static const char guard[] = "NORMA_REEXEC";
 
+/* Of the processor's limit; kernels that suit it reach 0.6 to 0.95. */
+static const double least_share = 1.0 / 3;
+
 typedef enum outcome {
     FINE,    /* the kernels suit the processor, or the library is another one */
     ASKED,   /* OPENBLAS_CORETYPE came from outside */
@@ -129,6 +132,15 @@ void norma_blas_report_local(void)
                          now, settled.before, coretype, getenv(coretype));
     else
         norma_log_detail("OpenBLAS uses its %s kernels", now);
+}
+
+void norma_blas_judge_local(const char *name, double rate, double limit)
+{
+    if (rate < least_share * limit)
+        norma_log_warning("%s reaches %.3g GFLOP/s, %.0f%% of the %.3g that the cores can do, with "
+                          "OpenBLAS's %s kernels: a busy machine, or a wrong %s",
+                          name, 1e-9 * rate, 100 * rate / limit, 1e-9 * limit,
+                          norma_blas_kernel_local(), coretype);
 }
 
 const char *norma_blas_kernel_local(void)

@@ -22,6 +22,10 @@ void norma_blas_restart_local(char *const *argv);
  * processor and could not be changed. Local. */
 void norma_blas_report_local(void);
 
+/* Warns when a product (`name`: "dgemm") reaches less than a third of the processor's own limit, as
+ * it does with the BLAS kernels of older processors. Local. */
+void norma_blas_judge_local(const char *name, double rate, double limit);
+
 /* The kernels in use, "SkylakeX"; "unknown" when the library is not OpenBLAS. Constant. Local. */
 const char *norma_blas_kernel_local(void);
 

@@ -32,7 +32,7 @@ bool norma_cpu_supports(norma_isa isa)
     return false;
 }
 
-static norma_isa widest(void)
+norma_isa norma_cpu_widest(void)
 {
     if (norma_cpu_supports(NORMA_ISA_AVX512))
         return NORMA_ISA_AVX512;
@@ -43,7 +43,7 @@ norma_isa norma_cpu_isa(void)
 {
     int isa = atomic_load_explicit(&chosen, memory_order_relaxed);
     if (isa == NORMA_N_ISAS) {
-        isa = (int)widest();
+        isa = (int)norma_cpu_widest();
         atomic_store_explicit(&chosen, isa, memory_order_relaxed);
     }
     return (norma_isa)isa;
@@ -66,7 +66,7 @@ norma_status norma_cpu_check(void)
         return NORMA_FAIL(NORMA_LIMIT, "this processor has no fused multiply-add (FMA), which "
                                        "Norma's random numbers need");
     if (!asked || !asked[0]) {
-        norma_cpu_set_isa(widest());
+        norma_cpu_set_isa(norma_cpu_widest());
         return NORMA_OK;
     }
     for (int isa = 0; isa < NORMA_N_ISAS; isa++) {
@@ -76,7 +76,7 @@ norma_status norma_cpu_check(void)
             return NORMA_FAIL(NORMA_USAGE,
                               "NORMA_ISA=%s: this processor or build lacks it; the widest here is "
                               "%s",
-                              asked, names[widest()]);
+                              asked, names[norma_cpu_widest()]);
         norma_cpu_set_isa((norma_isa)isa);
         return NORMA_OK;
     }

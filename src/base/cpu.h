@@ -24,6 +24,9 @@ NORMA_MUST_USE norma_status norma_cpu_check(void);
 /* Does this processor, with this build, run the set? */
 bool norma_cpu_supports(norma_isa isa);
 
+/* The widest set that this processor runs, whatever is in use. */
+norma_isa norma_cpu_widest(void);
+
 /* The set in use. */
 norma_isa norma_cpu_isa(void);
 

@@ -126,6 +126,34 @@ void norma_rng_fill_normal(uint64_t seed, const norma_rng_stream *stream, int64_
     fill(NORMA_RNG_NORMAL, seed, stream, first, n, (unsigned char *)out);
 }
 
+void norma_rng_fill_sign(uint64_t seed, const norma_rng_stream *stream, int64_t first, int64_t n,
+                         double *out)
+{
+    fill(NORMA_RNG_SIGN, seed, stream, first, n, (unsigned char *)out);
+}
+
+void norma_rng_mask(uint64_t seed, const norma_rng_stream *stream, int64_t first, int64_t n,
+                    double keep, double *values)
+{
+    const norma_rng_kernels *k = kernels();
+    norma_rng_counter counter = pack(seed, stream);
+    double pair[2] = {0, 0};
+    if (n > 0 && first % 2 != 0) {
+        pair[1] = values[0];
+        k->mask(&counter, first / 2, 1, keep, pair);
+        values[0] = pair[1];
+        values++;
+        first++;
+        n--;
+    }
+    k->mask(&counter, first / 2, n / 2, keep, values);
+    if (n % 2 != 0) {
+        pair[0] = values[n - 1];
+        k->mask(&counter, (first + n) / 2, 1, keep, pair);
+        values[n - 1] = pair[0];
+    }
+}
+
 void norma_rng_fill_words_lanes(uint64_t seed, const norma_rng_stream *stream, int64_t first,
                                 int64_t n, int64_t n_lanes, uint64_t *out)
 {

@@ -69,6 +69,14 @@ void norma_rng_fill_uniform(uint64_t seed, const norma_rng_stream *stream, int64
 void norma_rng_fill_normal(uint64_t seed, const norma_rng_stream *stream, int64_t first, int64_t n,
                            double *out);
 
+/* out[n] = elements first .. first + n - 1 as signs: -1 where the uniform is below 1/2, else 1. */
+void norma_rng_fill_sign(uint64_t seed, const norma_rng_stream *stream, int64_t first, int64_t n,
+                         double *out);
+
+/* Sets values[i] to 0 where the uniform first + i is not below `keep`: masks of random entries. */
+void norma_rng_mask(uint64_t seed, const norma_rng_stream *stream, int64_t first, int64_t n,
+                    double keep, double *values);
+
 /* Replicas in lanes: out[n][n_lanes], where out[e][l] is element first + e of the stream whose
  * replica is stream->replica + l; bit for bit what the functions above give replica by replica. */
 void norma_rng_fill_words_lanes(uint64_t seed, const norma_rng_stream *stream, int64_t first,

@@ -82,6 +82,22 @@ static inline rng_words rng_bits(rng_doubles x)
     return _mm256_castpd_si256(x);
 }
 
+static inline rng_words rng_sign(rng_words word)
+{
+    return _mm256_xor_si256(_mm256_and_si256(word, rng_set(0x8000000000000000u)),
+                            rng_set(0xbff0000000000000u));
+}
+
+static inline rng_doubles rng_fill(double x)
+{
+    return _mm256_set1_pd(x);
+}
+
+static inline rng_words rng_below(rng_doubles a, rng_doubles b)
+{
+    return _mm256_castpd_si256(_mm256_cmp_pd(a, b, _CMP_LT_OQ));
+}
+
 static inline void rng_store(unsigned char *out, rng_words x)
 {
     _mm256_storeu_si256((__m256i *)(void *)out, x);
@@ -99,4 +115,4 @@ static inline void rng_store_pairs(unsigned char *out, rng_words even, rng_words
 
 #include "src/base/rng_loops.h"
 
-const norma_rng_kernels norma_rng_kernels_avx2 = {rng_blocks, rng_lanes};
+const norma_rng_kernels norma_rng_kernels_avx2 = {rng_blocks, rng_lanes, rng_mask};

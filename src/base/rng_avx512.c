@@ -76,6 +76,22 @@ static inline rng_words rng_bits(rng_doubles x)
     return _mm512_castpd_si512(x);
 }
 
+static inline rng_words rng_sign(rng_words word)
+{
+    return _mm512_xor_si512(_mm512_and_si512(word, rng_set(0x8000000000000000u)),
+                            rng_set(0xbff0000000000000u));
+}
+
+static inline rng_doubles rng_fill(double x)
+{
+    return _mm512_set1_pd(x);
+}
+
+static inline rng_words rng_below(rng_doubles a, rng_doubles b)
+{
+    return _mm512_movm_epi64(_mm512_cmp_pd_mask(a, b, _CMP_LT_OQ));
+}
+
 static inline void rng_store(unsigned char *out, rng_words x)
 {
     _mm512_storeu_si512(out, x);
@@ -93,4 +109,4 @@ static inline void rng_store_pairs(unsigned char *out, rng_words even, rng_words
 
 #include "src/base/rng_loops.h"
 
-const norma_rng_kernels norma_rng_kernels_avx512 = {rng_blocks, rng_lanes};
+const norma_rng_kernels norma_rng_kernels_avx512 = {rng_blocks, rng_lanes, rng_mask};

@@ -16,7 +16,12 @@ typedef struct norma_rng_counter {
 } norma_rng_counter;
 
 /* The numbers that a block becomes: 64-bit words, or doubles. */
-typedef enum norma_rng_kind { NORMA_RNG_WORDS, NORMA_RNG_UNIFORM, NORMA_RNG_NORMAL } norma_rng_kind;
+typedef enum norma_rng_kind {
+    NORMA_RNG_WORDS,
+    NORMA_RNG_UNIFORM,
+    NORMA_RNG_NORMAL,
+    NORMA_RNG_SIGN /* of whole blocks only */
+} norma_rng_kind;
 
 typedef struct norma_rng_kernels {
     /* out[2 * n_blocks], of 8 bytes each: blocks block .. block + n_blocks - 1. */
@@ -25,6 +30,9 @@ typedef struct norma_rng_kernels {
     /* out[2 * n_blocks][n_lanes]: lane l has a replica larger by l. */
     void (*lanes)(norma_rng_kind kind, const norma_rng_counter *counter, int64_t block,
                   int64_t n_blocks, int64_t n_lanes, void *out);
+    /* values[2 * n_blocks], doubles: +0 where the uniform of the block is not below `keep`. */
+    void (*mask)(const norma_rng_counter *counter, int64_t block, int64_t n_blocks, double keep,
+                 void *values);
 } norma_rng_kernels;
 
 extern const norma_rng_kernels norma_rng_kernels_scalar;

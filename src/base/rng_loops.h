@@ -12,6 +12,9 @@
  *                            which it uses the low 32 bits; c is spoilt
  *   rng_uniform, rng_radius (sqrt(-2 log u)), rng_circle (cos and sin of 2 pi u), rng_times
  *   rng_bits                 the words that hold given doubles
+ *   rng_sign                 the words that hold -1 where a word's highest bit is 0, else 1
+ *   rng_fill                 all elements a double
+ *   rng_below                words of ones where a < b, of zeros elsewhere
  *   rng_store, rng_store_pairs   to memory without alignment; pairs: even[0] odd[0] even[1] ...
  */
 #include "src/base/rng_kernel.h"
@@ -25,6 +28,11 @@ RNG_INLINE void rng_transform(norma_rng_kind kind, rng_words *word0, rng_words *
 {
     if (kind == NORMA_RNG_WORDS)
         return;
+    if (kind == NORMA_RNG_SIGN) { /* the highest bit of a word is that of its uniform */
+        *word0 = rng_sign(*word0);
+        *word1 = rng_sign(*word1);
+        return;
+    }
     rng_doubles u0 = rng_uniform(*word0);
     rng_doubles u1 = rng_uniform(*word1);
     if (kind == NORMA_RNG_NORMAL) {
@@ -39,13 +47,11 @@ RNG_INLINE void rng_transform(norma_rng_kind kind, rng_words *word0, rng_words *
     *word1 = rng_bits(u1);
 }
 
-/* A group of vectors of consecutive blocks. */
-RNG_INLINE void rng_group_of_blocks(norma_rng_kind kind, const norma_rng_counter *counter,
-                                    int64_t block, unsigned char *out)
+/* The words of a group of vectors of consecutive blocks. */
+RNG_INLINE void rng_words_of_blocks(const norma_rng_counter *counter, int64_t block,
+                                    rng_words even[RNG_GROUP], rng_words odd[RNG_GROUP])
 {
     rng_words c[4][RNG_GROUP];
-    rng_words even[RNG_GROUP];
-    rng_words odd[RNG_GROUP];
     for (int64_t g = 0; g < RNG_GROUP; g++) {
         c[0][g] = rng_add(rng_set((uint64_t)(block + g * RNG_WIDTH)), rng_ramp());
         c[1][g] = rng_or(rng_set(counter->word1), rng_high(c[0][g]));
@@ -53,6 +59,14 @@ RNG_INLINE void rng_group_of_blocks(norma_rng_kind kind, const norma_rng_counter
         c[3][g] = rng_set(counter->word3);
     }
     rng_philox(counter->key, c, even, odd);
+}
+
+RNG_INLINE void rng_group_of_blocks(norma_rng_kind kind, const norma_rng_counter *counter,
+                                    int64_t block, unsigned char *out)
+{
+    rng_words even[RNG_GROUP];
+    rng_words odd[RNG_GROUP];
+    rng_words_of_blocks(counter, block, even, odd);
     for (int64_t g = 0; g < RNG_GROUP; g++) {
         rng_transform(kind, &even[g], &odd[g]);
         rng_store_pairs(out + g * 16 * RNG_WIDTH, even[g], odd[g]);
@@ -71,6 +85,39 @@ RNG_INLINE void rng_blocks_of_kind(norma_rng_kind kind, const norma_rng_counter 
         rng_group_of_blocks(kind, counter, block + b, rest);
         memcpy(out + 16 * b, rest, (size_t)(16 * (n_blocks - b)));
     }
+}
+
+/* Zeroes the first n of the group's values whose uniforms are not below keep. */
+RNG_INLINE void rng_mask_group(const norma_rng_counter *counter, int64_t block, double keep,
+                               int64_t n, unsigned char *values)
+{
+    enum { LENGTH = 2 * RNG_GROUP * RNG_WIDTH };
+    const rng_doubles limit = rng_fill(keep);
+    rng_words even[RNG_GROUP];
+    rng_words odd[RNG_GROUP];
+    uint64_t masks[LENGTH];
+    uint64_t bits[LENGTH];
+    rng_words_of_blocks(counter, block, even, odd);
+    for (int64_t g = 0; g < RNG_GROUP; g++)
+        rng_store_pairs((unsigned char *)masks + g * 16 * RNG_WIDTH,
+                        rng_below(rng_uniform(even[g]), limit),
+                        rng_below(rng_uniform(odd[g]), limit));
+    memcpy(bits, values, (size_t)(8 * n));
+    for (int64_t i = 0; i < n; i++)
+        bits[i] &= masks[i];
+    memcpy(values, bits, (size_t)(8 * n));
+}
+
+static void rng_mask(const norma_rng_counter *counter, int64_t block, int64_t n_blocks, double keep,
+                     void *values)
+{
+    enum { STEP = RNG_GROUP * RNG_WIDTH };
+    unsigned char *out = values;
+    int64_t b = 0;
+    for (; b + STEP <= n_blocks; b += STEP)
+        rng_mask_group(counter, block + b, keep, 2 * STEP, out + 16 * b);
+    if (b < n_blocks)
+        rng_mask_group(counter, block + b, keep, 2 * (n_blocks - b), out + 16 * b);
 }
 
 /* A vector of consecutive replicas from lane on, for each of a group of consecutive blocks. */
@@ -128,6 +175,8 @@ static void rng_blocks(norma_rng_kind kind, const norma_rng_counter *counter, in
         rng_blocks_of_kind(NORMA_RNG_WORDS, counter, block, n_blocks, out);
     else if (kind == NORMA_RNG_UNIFORM)
         rng_blocks_of_kind(NORMA_RNG_UNIFORM, counter, block, n_blocks, out);
+    else if (kind == NORMA_RNG_SIGN)
+        rng_blocks_of_kind(NORMA_RNG_SIGN, counter, block, n_blocks, out);
     else
         rng_blocks_of_kind(NORMA_RNG_NORMAL, counter, block, n_blocks, out);
 }

@@ -81,6 +81,21 @@ static inline uint64_t rng_bits(double x)
     return bits;
 }
 
+static inline uint64_t rng_sign(uint64_t word)
+{
+    return (word & 0x8000000000000000u) ^ 0xbff0000000000000u;
+}
+
+static inline double rng_fill(double x)
+{
+    return x;
+}
+
+static inline uint64_t rng_below(double a, double b)
+{
+    return a < b ? ~UINT64_C(0) : 0;
+}
+
 static inline void rng_store(unsigned char *out, uint64_t x)
 {
     __builtin_memcpy(out, &x, sizeof x);
@@ -94,4 +109,4 @@ static inline void rng_store_pairs(unsigned char *out, uint64_t even, uint64_t o
 
 #include "src/base/rng_loops.h"
 
-const norma_rng_kernels norma_rng_kernels_scalar = {rng_blocks, rng_lanes};
+const norma_rng_kernels norma_rng_kernels_scalar = {rng_blocks, rng_lanes, rng_mask};

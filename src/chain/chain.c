@@ -18,8 +18,6 @@ static norma_status alloc_product(norma_chain *chain)
     const bool haar = norma_law_get(spec->weights)->source == NORMA_LAW_HAAR;
     if (exact || !haar)
         NORMA_TRY(NORMA_CALLOC(chain->panel, exact ? d * n : chain->panel_rows * d * lanes));
-    if (!exact && !haar)
-        NORMA_TRY(NORMA_CALLOC(chain->mask, lanes > 1 ? 1 : chain->panel_rows * d));
     if (spec->single) {
         NORMA_TRY(NORMA_CALLOC(chain->h_single, d * n));
         NORMA_TRY(NORMA_CALLOC(chain->panel_single, chain->panel_rows * d));
@@ -112,10 +110,10 @@ void norma_chain_destroy(norma_chain **chain)
         return;
     norma_chain_scratch_destroy(c);
     norma_chain_frame_destroy(&c->frame);
-    double **const arrays[] = {&c->h,    &c->z,        &c->panel,         &c->mask,
-                               &c->mean, &c->square,   &c->raw,           &c->factor,
-                               &c->tau,  &c->triangle, &c->columns,       &c->reflectors,
-                               &c->sign, &c->lapack,   &c->gram_reference};
+    double **const arrays[] = {
+        &c->h,       &c->z,          &c->panel,  &c->lapack,        &c->mean,
+        &c->square,  &c->raw,        &c->factor, &c->tau,           &c->triangle,
+        &c->columns, &c->reflectors, &c->sign,   &c->gram_reference};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         NORMA_FREE(*arrays[i]);
     NORMA_FREE(c->h_single);

@@ -39,8 +39,8 @@ struct norma_chain {
     int64_t making;                     /* the layer that messages name: 0 for the input */
     int64_t offset[NORMA_N_OBSERVABLES + 1];
     int64_t exponent[NORMA_LANES];
-    double *h, *z;        /* [d][N][lanes] */
-    double *panel, *mask; /* [panel_rows][d][lanes]; law exact: W Q [d][N] */
+    double *h, *z; /* [d][N][lanes] */
+    double *panel; /* [panel_rows][d][lanes]; law exact: W Q [d][N] */
     int64_t panel_rows;
     float *h_single;                      /* single precision: h again, [d][N] */
     float *panel_single;                  /* [panel_rows][d] */

@@ -171,7 +171,7 @@ static double product_numbers(const norma_chain *chain)
     const double panel = (double)(chain->panel_rows * chain->lanes) * d;
     const bool exact = chain->spec.law == NORMA_CHAIN_LAW_EXACT;
     const bool haar = norma_law_get(chain->spec.weights)->source == NORMA_LAW_HAAR;
-    double numbers = exact ? d * n + n * n : haar ? 0 : panel + (chain->lanes > 1 ? 1 : panel);
+    double numbers = exact ? d * n + n * n : haar ? 0 : panel;
     if (exact || haar)
         numbers += d * n + d + (double)chain->n_lapack;
     if (haar)

@@ -26,7 +26,7 @@ static void multiply_small(norma_chain *chain, int64_t first, int64_t count, dou
         if (chain->lanes > 1)
             norma_chain_weights_lanes(spec, &chain->draw, first, rows, chain->panel);
         else
-            norma_chain_weights_rows(spec, &chain->draw, first, rows, chain->panel, chain->mask);
+            norma_chain_weights_rows(spec, &chain->draw, first, rows, chain->panel);
         chain->kernels->product(rows, n, d, a, b, alpha, skip ? skip + at : NULL, chain->z + at, 0);
     }
 }
@@ -49,7 +49,7 @@ static void multiply_rows(norma_chain *chain, int64_t first, int64_t count, doub
     }
     for (int64_t end = first + count; first < end; first += chain->panel_rows) {
         int rows = (int)(end - first < chain->panel_rows ? end - first : chain->panel_rows);
-        norma_chain_weights_rows(spec, &chain->draw, first, rows, chain->panel, chain->mask);
+        norma_chain_weights_rows(spec, &chain->draw, first, rows, chain->panel);
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, n, d, alpha, chain->panel, d,
                     chain->h, n, beta, chain->z + first * n, n);
         if (frame)

@@ -52,7 +52,7 @@ void norma_chain_single_multiply(norma_chain *chain, int64_t first, int64_t coun
         int rows = (int)(end - first < chain->panel_rows ? end - first : chain->panel_rows);
         double *z = chain->z + first * n;
         const float *product = chain->z_single;
-        norma_chain_weights_rows(spec, &chain->draw, first, rows, chain->panel, chain->mask);
+        norma_chain_weights_rows(spec, &chain->draw, first, rows, chain->panel);
         round_all((int64_t)rows * d, chain->panel, chain->panel_single);
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, n, d, 1, chain->panel_single,
                     d, chain->h_single, n, 0, chain->z_single, n);

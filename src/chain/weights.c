@@ -40,32 +40,26 @@ static void shape_uniforms(norma_law_source source, int64_t n, double *x)
             x[i] = x[i] < 0.5 ? -1 : 1;
 }
 
-static void apply_mask(const norma_chain_spec *spec, int64_t n, const double *mask, double *x)
-{
-    double keep = spec->keep_probability > 0 ? spec->keep_probability : 0.5;
-    for (int64_t i = 0; i < n; i++)
-        x[i] = mask[i] < keep ? x[i] : 0;
-}
-
 void norma_chain_weights_rows(const norma_chain_spec *spec, const norma_chain_draw *draw,
-                              int64_t first, int64_t n_rows, double *out, double *mask)
+                              int64_t first, int64_t n_rows, double *out)
 {
     const int64_t d = spec->width, at = first * d, n = n_rows * d;
     const norma_law_source source = norma_law_get(spec->weights)->source;
     norma_rng_stream stream = norma_chain_weights_stream(draw, NORMA_CHAIN_TENSOR_WEIGHTS);
     norma_rng_stream masks = norma_chain_weights_stream(draw, NORMA_CHAIN_TENSOR_MASK);
-    if (source == NORMA_LAW_GIVEN) {
+    if (source == NORMA_LAW_GIVEN)
         memcpy(out, spec->given + draw->layer * d * d + at, (size_t)n * sizeof *out);
-    } else if (source == NORMA_LAW_NORMALS) {
+    else if (source == NORMA_LAW_NORMALS)
         norma_rng_fill_normal(draw->seed, &stream, at, n, out);
-    } else {
+    else if (source == NORMA_LAW_SIGNS)
+        norma_rng_fill_sign(draw->seed, &stream, at, n, out);
+    else
         norma_rng_fill_uniform(draw->seed, &stream, at, n, out);
-        shape_uniforms(source, n, out);
-    }
-    if (!norma_law_has(spec->weights, NORMA_LAW_MASKED))
-        return;
-    norma_rng_fill_uniform(draw->seed, &masks, at, n, mask);
-    apply_mask(spec, n, mask, out);
+    if (source == NORMA_LAW_UNIFORMS)
+        centre_uniforms(n, out);
+    if (norma_law_has(spec->weights, NORMA_LAW_MASKED))
+        norma_rng_mask(draw->seed, &masks, at, n,
+                       spec->keep_probability > 0 ? spec->keep_probability : 0.5, out);
 }
 
 void norma_chain_weights_lanes(const norma_chain_spec *spec, const norma_chain_draw *draw,

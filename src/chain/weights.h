@@ -34,10 +34,9 @@ norma_rng_stream norma_chain_weights_stream(const norma_chain_draw *draw,
 double norma_chain_weights_factor(const norma_chain_spec *spec);
 
 /* out[n_rows][d] = rows first .. first + n_rows - 1 of W, short of the factor above; laws with
- * independent entries, and GIVEN, whose layer is draw->layer. mask[n_rows][d] is scratch for the
- * laws with a mask, else unused. */
+ * independent entries, and GIVEN, whose layer is draw->layer. */
 void norma_chain_weights_rows(const norma_chain_spec *spec, const norma_chain_draw *draw,
-                              int64_t first, int64_t n_rows, double *out, double *mask);
+                              int64_t first, int64_t n_rows, double *out);
 
 /* The same for replicas draw->replica + 0 .. NORMA_LANES - 1: out[n_rows][d][NORMA_LANES]. Only
  * laws with the flag NORMA_LAW_LANES. */

@@ -159,14 +159,13 @@ static void draw(const norma_tensor *tensor, int64_t element, int64_t n, double 
     norma_law_source source = source_of(spec);
     if (source == NORMA_LAW_NORMALS)
         norma_rng_fill_normal(spec->seed, &spec->stream, element, n, out);
+    else if (source == NORMA_LAW_SIGNS)
+        norma_rng_fill_sign(spec->seed, &spec->stream, element, n, out);
     else
         norma_rng_fill_uniform(spec->seed, &spec->stream, element, n, out);
     if (source == NORMA_LAW_UNIFORMS)
         for (int64_t e = 0; e < n; e++)
             out[e] = (2.0 * out[e] - 1.0) * tensor->scale;
-    else if (source == NORMA_LAW_SIGNS)
-        for (int64_t e = 0; e < n; e++)
-            out[e] = out[e] < 0.5 ? -tensor->scale : tensor->scale;
     else
         scale(n, tensor->scale, out);
 }
@@ -174,16 +173,8 @@ static void draw(const norma_tensor *tensor, int64_t element, int64_t n, double 
 /* Zeroes the entries first .. first + n - 1 that the mask does not keep. */
 static void apply_mask(const norma_tensor *tensor, int64_t first, int64_t n, double *out)
 {
-    double uniforms[256];
     const norma_tensor_spec *spec = &tensor->spec;
-    for (int64_t start = 0; start < n; start += 256) {
-        int64_t count = n - start < 256 ? n - start : 256;
-        norma_rng_fill_uniform(spec->seed, &spec->stream, mask_offset + first + start, count,
-                               uniforms);
-        for (int64_t e = 0; e < count; e++)
-            if (!(uniforms[e] < spec->keep_probability))
-                out[start + e] = 0;
-    }
+    norma_rng_mask(spec->seed, &spec->stream, mask_offset + first, n, spec->keep_probability, out);
 }
 
 void norma_tensor_fill(const norma_tensor *tensor, int64_t first, int64_t count, double *out)

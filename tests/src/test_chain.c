@@ -73,7 +73,7 @@ static double *export_weights(const norma_chain_spec *spec, uint64_t seed, int64
     norma_test_ok(NORMA_ALLOC(w, n_layers * d * d));
     for (int64_t l = 0; l < n_layers; l++) {
         norma_chain_draw draw = {seed, 0, replica, l};
-        norma_chain_weights_rows(spec, &draw, 0, d, w + l * d * d, NULL);
+        norma_chain_weights_rows(spec, &draw, 0, d, w + l * d * d);
     }
     for (int64_t i = 0; i < n_layers * d * d; i++)
         w[i] *= factor;

@@ -54,13 +54,13 @@ static void test_layer_written_out(void **state)
     norma_chain_spec spec = spec_of(NORMA_CHAIN_RANK20, D, N);
     spec.residual = 0.5;
     norma_chain *chain = make(&spec, BIT(FRO2));
-    static double h[D * N], w[D * D], mask[D * D], z[D * N], out[D * N];
+    static double h[D * N], w[D * D], z[D * N], out[D * N];
     int64_t exponent = 0, also = 0;
     const norma_chain_draw draw = {.seed = 5, .replica = 3};
     norma_chain_get_matrix(chain, 0, h, &exponent);
     norma_test_ok(norma_chain_step(chain));
     norma_chain_get_matrix(chain, 0, out, &also);
-    norma_chain_weights_rows(&spec, &draw, 0, D, w, mask);
+    norma_chain_weights_rows(&spec, &draw, 0, D, w);
     for (int64_t i = 0; i < D; i++) {
         double square = 0;
         for (int64_t j = 0; j < N; j++) {

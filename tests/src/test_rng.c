@@ -286,6 +286,39 @@ static void instruction_sets_agree(void **state)
     free(other);
 }
 
+/* Signs and masks against the uniforms they are made of, from even and odd beginnings, at lengths
+ * around those of vectors; a value beyond either end is not touched. */
+static void signs_and_masks_follow_the_uniforms(void **state)
+{
+    (void)state;
+    enum { N = 67 };
+    const norma_rng_stream s = {.purpose = NORMA_RNG_TEST, .replica = 4, .layer = 2};
+    static const double keeps[] = {0.5, 0.3, 1, 1e-300};
+    for (int isa = 0; isa < NORMA_N_ISAS; isa++) {
+        if (!norma_cpu_supports((norma_isa)isa))
+            continue;
+        norma_cpu_set_isa((norma_isa)isa);
+        for (int64_t n = 0; n <= N; n++)
+            for (int64_t first = ((int64_t)1 << 33) - 34, k = 0; k < 2; k++, first++) {
+                double u[N], signs[N + 2] = {0}, kept[N + 2];
+                double keep = keeps[n % 4];
+                norma_rng_fill_uniform(3, &s, first, n, u);
+                norma_rng_fill_sign(3, &s, first, n, signs + 1);
+                for (int64_t i = 0; i < N + 2; i++)
+                    kept[i] = i % 3 == 0 ? -1.5 : 2.5;
+                norma_rng_mask(3, &s, first, n, keep, kept + 1);
+                for (int64_t i = 0; i < n; i++) {
+                    double value = (i + 1) % 3 == 0 ? -1.5 : 2.5;
+                    double expected = u[i] < keep ? value : 0.0;
+                    assert_true(signs[i + 1] == (u[i] < 0.5 ? -1.0 : 1.0));
+                    assert_memory_equal(&kept[i + 1], &expected, sizeof expected);
+                }
+                assert_true(signs[0] == 0 && signs[n + 1] == 0 && kept[0] == -1.5);
+                assert_true(kept[n + 1] == ((n + 1) % 3 == 0 ? -1.5 : 2.5));
+            }
+    }
+}
+
 typedef void (*fill_function)(uint64_t seed, const norma_rng_stream *stream, int64_t first,
                               int64_t n, double *out);
 typedef void (*fill_lanes_function)(uint64_t seed, const norma_rng_stream *stream, int64_t first,
@@ -371,13 +404,10 @@ static void lanes_are_replicas(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(published_answers),
-    cmocka_unit_test(no_two_collide),
-    cmocka_unit_test(beyond_limits_refused),
-    cmocka_unit_test(seeds_differ),
-    cmocka_unit_test(extreme_words),
-    cmocka_unit_test(instruction_sets_agree),
-    cmocka_unit_test(any_split_gives_the_same),
+    cmocka_unit_test(published_answers),      cmocka_unit_test(no_two_collide),
+    cmocka_unit_test(beyond_limits_refused),  cmocka_unit_test(seeds_differ),
+    cmocka_unit_test(extreme_words),          cmocka_unit_test(signs_and_masks_follow_the_uniforms),
+    cmocka_unit_test(instruction_sets_agree), cmocka_unit_test(any_split_gives_the_same),
     cmocka_unit_test(lanes_are_replicas),
 };
 
