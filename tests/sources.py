@@ -92,16 +92,28 @@ TOP_LEVEL = {"CMakeLists.txt", "CMakePresets.json", "README.md", "CHANGELOG.md",
 TEXT = (".c", ".h", ".sh", ".py", ".md", ".txt", ".yaml", ".json", ".sbatch", ".cmake")
 
 
-def tracked_files(root):
-    """The files of the repository; without git, those of the folders that belong to it."""
-    if os.path.exists(os.path.join(root, ".git")):
+def files_of_git(root):
+    """The files that git knows, or None: a source archive is no repository, and git may be missing."""
+    if not os.path.exists(os.path.join(root, ".git")):
+        return None
+    try:
         listing = subprocess.run(["git", "-c", "safe.directory=*", "-C", root, "ls-files", "-z"],
                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
-        if listing.returncode == 0:
-            names = listing.stdout.decode().split("\0")
-            return sorted(n for n in names if n and os.path.isfile(os.path.join(root, n))), True
+    except OSError:
+        return None
+    if listing.returncode != 0:
+        return None
+    names = listing.stdout.decode().split("\0")
+    return sorted(n for n in names if n and os.path.isfile(os.path.join(root, n)))
+
+
+def tracked_files(root):
+    """The files of the repository; without git, those of the folders that belong to it."""
+    files = files_of_git(root)
+    if files is not None:
+        return files, True
     files = []
-    for top in sorted(TOP_LEVEL):
+    for top in sorted(TOP_LEVEL | {".ci"}):
         path = os.path.join(root, top)
         if os.path.isfile(path):
             files.append(top)
