@@ -1,12 +1,12 @@
 #include "experiments/chain/block.h"
 
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 #include "src/chain/compare.h"
 
 #include <math.h>
 #include <string.h>
 
-/* State and result begin alike, with progress and records; both arrays are multiples of 8 bytes. */
+/* State and result begin alike, with progress and records; all parts are multiples of 8 bytes. */
 struct norma_chain_block {
     const norma_chain_setup *setup; /* borrowed */
     const norma_chain_cell *cell;   /* borrowed */
@@ -14,15 +14,14 @@ struct norma_chain_block {
     norma_chain_comparison *comparison; /* single precision; else NULL */
     norma_chain_layout layout;
     unsigned char *state; /* progress, records, ergodic, chain */
-    int64_t state_size, chain_at;
-    unsigned char *result; /* progress, records, averages, regularity, exponents, differences */
-    int64_t result_size;
+    int64_t state_size, ergodic_at, chain_at;
+    unsigned char *result;          /* as norma_chain_layout_view */
     norma_chain_progress *progress; /* these point into state */
     double *records;
     norma_ergodic *ergodic; /* [n_values][lanes] */
     double *values;         /* [n_values][lanes] */
     double *exponents;      /* of one lane */
-    double *differences;    /* [n_differences] */
+    double *differences;    /* [2][n_compared_values] */
 };
 
 static const int64_t n_double = (int64_t)sizeof(double);
@@ -38,56 +37,72 @@ void norma_chain_layout_init(const norma_chain_setup *setup, const norma_chain_c
         layout->record_offset[o] = layout->n_recorded_values;
         if (!(cell->request.wanted & NORMA_OBSERVABLE_BIT(o)))
             continue;
-        layout->n_of[o] = o == NORMA_OBSERVABLE_SOFT_RANK        ? cell->request.n_tau
-                          : o == NORMA_OBSERVABLE_SINGULAR_VALUE ? cell->request.n_singular
-                                                                 : 1;
+        layout->n_of[o] = norma_observable_n_values((norma_observable)o, &cell->request);
         layout->n_records[o] = norma_chain_schedule_count(&setup->schedule[o], cell->depth);
         layout->n_values += layout->n_of[o];
         layout->n_recorded_values += layout->n_of[o] * layout->n_records[o];
     }
-    layout->n_differences = cell->spec.single ? 2 * layout->n_values : 0;
+    layout->n_compared_values = cell->spec.single ? layout->n_values : 0;
+    layout->records_at = (int64_t)sizeof(norma_chain_progress);
+    layout->averages_at = layout->records_at + layout->n_recorded_values * layout->lanes * n_double;
+    layout->regularity_at = layout->averages_at +
+                            layout->n_values * layout->lanes * (int64_t)sizeof(norma_chain_average);
+    layout->exponents_at = layout->regularity_at + 2 * layout->lanes * n_double;
+    layout->differences_at = layout->exponents_at + layout->n_exponents * layout->lanes * n_double;
+    layout->result_size = layout->differences_at + 2 * layout->n_compared_values * n_double;
 }
 
-static int64_t head_size(const norma_chain_layout *layout)
+norma_chain_outcome norma_chain_layout_view(const norma_chain_layout *layout, void *bytes)
 {
-    return (int64_t)sizeof(norma_chain_progress) +
-           layout->n_recorded_values * layout->lanes * n_double;
+    unsigned char *at = bytes;
+    norma_chain_outcome view = {.progress = bytes};
+    void *const records = at + layout->records_at;
+    void *const averages = at + layout->averages_at;
+    void *const regularity = at + layout->regularity_at;
+    void *const exponents = at + layout->exponents_at;
+    void *const differences = at + layout->differences_at;
+    view.records = records;
+    view.averages = averages;
+    view.regularity = regularity;
+    view.exponents = exponents;
+    view.differences = layout->n_compared_values > 0 ? differences : NULL;
+    return view;
 }
 
-static int64_t result_size(const norma_chain_layout *layout)
+/* Measures or allocates (src/base/mem_place.h) all of a block but its chains. */
+static norma_status place(norma_chain_block *block, double *bytes)
 {
-    int64_t numbers = (2 + layout->n_exponents) * layout->lanes + layout->n_differences;
-    return head_size(layout) + numbers * n_double +
-           layout->n_values * layout->lanes * (int64_t)sizeof(norma_chain_average);
+    const norma_chain_layout *layout = &block->layout;
+    const norma_chain_spec *spec = &block->cell->spec;
+    int64_t n = layout->n_values * layout->lanes;
+    int64_t most = spec->width < spec->batch ? spec->width : spec->batch;
+    block->ergodic_at = layout->averages_at; /* behind the records */
+    block->chain_at = block->ergodic_at + n * (int64_t)sizeof(norma_ergodic);
+    block->state_size = block->chain_at + block->cell->needs.state_bytes;
+    NORMA_TRY(NORMA_PLACE(block->state, block->state_size, bytes));
+    NORMA_TRY(NORMA_PLACE(block->result, layout->result_size, bytes));
+    NORMA_TRY(NORMA_PLACE(block->values, n, bytes));
+    NORMA_TRY(NORMA_PLACE(block->exponents, most, bytes));
+    return NORMA_PLACE(block->differences, 2 * layout->n_compared_values, bytes);
 }
 
-double norma_chain_block_bytes(const norma_chain_setup *setup, const norma_chain_cell *cell)
+norma_status norma_chain_block_measure(const norma_chain_setup *setup, const norma_chain_cell *cell,
+                                       double *bytes)
 {
-    norma_chain_layout layout;
-    norma_chain_layout_init(setup, cell, &layout);
-    double values = (double)(layout.n_values * layout.lanes);
-    return cell->needs.bytes + cell->twin_bytes + cell->needs.state_bytes +
-           (double)head_size(&layout) + (double)result_size(&layout) +
-           values * (double)(sizeof(norma_ergodic) + sizeof(double));
+    norma_chain_block block = {.setup = setup, .cell = cell};
+    norma_chain_layout_init(setup, cell, &block.layout);
+    *bytes = cell->needs.bytes + cell->twin_bytes;
+    return place(&block, bytes);
 }
 
 static norma_status allocate(norma_chain_block *block)
 {
-    const norma_chain_layout *layout = &block->layout;
-    int64_t n = layout->n_values * layout->lanes;
-    int64_t most = block->cell->spec.width < block->cell->spec.batch ? block->cell->spec.width
-                                                                     : block->cell->spec.batch;
-    block->chain_at = head_size(layout) + n * (int64_t)sizeof(norma_ergodic);
-    block->state_size = block->chain_at + norma_chain_state_size(block->chain);
-    block->result_size = result_size(layout);
-    NORMA_TRY(NORMA_CALLOC(block->state, block->state_size));
-    NORMA_TRY(NORMA_CALLOC(block->result, block->result_size));
-    NORMA_TRY(NORMA_CALLOC(block->values, n));
-    NORMA_TRY(NORMA_CALLOC(block->exponents, most));
-    NORMA_TRY(NORMA_CALLOC(block->differences, layout->n_differences));
-    block->progress = (norma_chain_progress *)(void *)block->state;
-    block->records = (double *)(void *)(block->state + sizeof(norma_chain_progress));
-    block->ergodic = (norma_ergodic *)(void *)(block->state + head_size(layout));
+    NORMA_TRY(place(block, NULL));
+    norma_chain_outcome view = norma_chain_layout_view(&block->layout, block->state);
+    void *const ergodic = block->state + block->ergodic_at;
+    block->progress = view.progress;
+    block->records = view.records;
+    block->ergodic = ergodic;
     return NORMA_OK;
 }
 
@@ -273,29 +288,15 @@ norma_chain_outcome norma_chain_block_unfinished(const norma_chain_block *block)
     return (norma_chain_outcome){.progress = block->progress, .records = block->records};
 }
 
-static void outcome_of(const norma_chain_layout *layout, const unsigned char *bytes,
-                       norma_chain_outcome *out)
-{
-    const unsigned char *at = bytes + head_size(layout);
-    out->progress = (const norma_chain_progress *)(const void *)bytes;
-    out->records = (const double *)(const void *)(bytes + sizeof(norma_chain_progress));
-    out->averages = (const norma_chain_average *)(const void *)at;
-    at += layout->n_values * layout->lanes * (int64_t)sizeof(norma_chain_average);
-    out->regularity = (const double *)(const void *)at;
-    out->exponents = out->regularity + 2 * layout->lanes;
-    out->differences =
-        layout->n_differences > 0 ? out->exponents + layout->n_exponents * layout->lanes : NULL;
-}
-
 norma_status norma_chain_outcome_read(const norma_chain_layout *layout, const void *bytes,
                                       int64_t size, norma_chain_outcome *out)
 {
-    if (size != result_size(layout))
+    if (size != layout->result_size)
         return NORMA_FAIL(NORMA_CONFIG,
                           "a result in the checkpoint has %lld bytes, not %lld: it "
                           "was written by another version",
-                          (long long)size, (long long)result_size(layout));
-    outcome_of(layout, bytes, out);
+                          (long long)size, (long long)layout->result_size);
+    *out = norma_chain_layout_view(layout, (void *)bytes);
     return NORMA_OK;
 }
 
@@ -343,21 +344,17 @@ static void finish_regularity(const norma_chain_block *block, double *regularity
 void norma_chain_block_finish(norma_chain_block *block, const void **bytes, int64_t *size)
 {
     const norma_chain_layout *layout = &block->layout;
-    norma_chain_outcome out;
-    outcome_of(layout, block->result, &out);
-    memcpy(block->result, block->state, (size_t)head_size(layout));
-    finish_averages(block, (norma_chain_average *)(void *)(block->result + head_size(layout)));
-    double *regularity =
-        (double *)(void *)(block->result + ((const unsigned char *)out.regularity - block->result));
-    finish_regularity(block, regularity);
+    norma_chain_outcome out = norma_chain_layout_view(layout, block->result);
+    memcpy(block->result, block->state, (size_t)layout->averages_at); /* progress and records */
+    finish_averages(block, out.averages);
+    finish_regularity(block, out.regularity);
     for (int64_t lane = 0; lane < block->progress->count && layout->n_exponents > 0; lane++) {
         norma_chain_get_lyapunov(block->chain, (int)lane, block->exponents);
         for (int64_t k = 0; k < layout->n_exponents; k++)
-            regularity[(2 + k) * layout->lanes + lane] = block->exponents[k];
+            out.exponents[k * layout->lanes + lane] = block->exponents[k];
     }
-    for (int64_t i = 0; i < layout->n_differences; i++) /* the result's last numbers */
-        regularity[(2 + layout->n_exponents) * layout->lanes + i] =
-            block->progress->first == 0 ? block->differences[i] : NAN;
+    for (int64_t i = 0; i < 2 * layout->n_compared_values; i++)
+        out.differences[i] = block->progress->first == 0 ? block->differences[i] : NAN;
     *bytes = block->result;
-    *size = block->result_size;
+    *size = layout->result_size;
 }

@@ -21,25 +21,28 @@ typedef struct norma_chain_average {
     norma_moments halves[2]; /* for R-hat */
 } norma_chain_average;
 
-/* Where the values of a cell stand. */
+/* The places of a cell's values. Arrays of lanes are [..][lanes]; offsets without unit count values
+ * or records without lanes, and those called _at count bytes from the beginning of a result. */
 typedef struct norma_chain_layout {
     int64_t lanes, n_values; /* values of a measurement, all observables */
     int64_t n_of[NORMA_N_OBSERVABLES], offset[NORMA_N_OBSERVABLES];
     int64_t n_records[NORMA_N_OBSERVABLES], record_offset[NORMA_N_OBSERVABLES];
     int64_t n_recorded_values; /* numbers of all records, without lanes */
     int64_t n_exponents;
-    int64_t n_differences; /* of single precision from double: 2 n_values, or 0 */
+    int64_t n_compared_values; /* of single precision with double: n_values, or 0 */
+    int64_t records_at, averages_at, regularity_at, exponents_at, differences_at, result_size;
 } norma_chain_layout;
 
-/* A finished block, or (averages NULL) the records of an unfinished one; borrows. */
+/* A finished block as the parts of its bytes, or (averages NULL) the records of an unfinished one;
+ * borrows. */
 typedef struct norma_chain_outcome {
-    const norma_chain_progress *progress;
-    const double *records; /* of observable o: [n_records][n_of][lanes] at record_offset * lanes */
-    const norma_chain_average *averages; /* [n_values][lanes] */
-    const double *regularity;            /* [2][lanes]: alpha and its standard error */
-    const double *exponents;             /* [n_exponents][lanes] */
-    const double *differences; /* [2][n_values], largest and relative (src/chain/compare.h), NaN but
-                                  in the block of replica 0; NULL for chains in double */
+    norma_chain_progress *progress;
+    double *records; /* of observable o: [n_records][n_of][lanes] at record_offset * lanes */
+    norma_chain_average *averages; /* [n_values][lanes] */
+    double *regularity;            /* [2][lanes]: alpha and its standard error */
+    double *exponents;             /* [n_exponents][lanes] */
+    double *differences; /* [2][n_values], largest and relative (src/chain/compare.h), NaN but in
+                            the block of replica 0; NULL for chains in double */
 } norma_chain_outcome;
 
 typedef struct norma_chain_block norma_chain_block;
@@ -47,8 +50,14 @@ typedef struct norma_chain_block norma_chain_block;
 void norma_chain_layout_init(const norma_chain_setup *setup, const norma_chain_cell *cell,
                              norma_chain_layout *layout);
 
-/* Bytes of a block of the cell, from what its chain needs. */
-double norma_chain_block_bytes(const norma_chain_setup *setup, const norma_chain_cell *cell);
+/* The parts of a result of layout->result_size bytes, for reading and writing; `bytes` is aligned
+ * for double. */
+norma_chain_outcome norma_chain_layout_view(const norma_chain_layout *layout, void *bytes);
+
+/* *bytes of a block of the cell: those of its chains, and its own as the code that allocates them
+ * counts. */
+NORMA_MUST_USE norma_status norma_chain_block_measure(const norma_chain_setup *setup,
+                                                      const norma_chain_cell *cell, double *bytes);
 
 /* A block's workspace, for any block of the cell; caller owns. With a team (NULL: alone) of several
  * ranks start and step are collective over it, and all members hold the same. */
@@ -91,7 +100,8 @@ NORMA_MUST_USE norma_status norma_chain_block_compare(norma_chain_block *block,
 /* Averages and all; the result as bytes, borrowed like a state. */
 void norma_chain_block_finish(norma_chain_block *block, const void **bytes, int64_t *size);
 
-/* The outcome that the bytes of a result hold. NORMA_CONFIG for another size. */
+/* The outcome that the bytes of a result hold, which is to be read only. NORMA_CONFIG for another
+ * size. */
 NORMA_MUST_USE norma_status norma_chain_outcome_read(const norma_chain_layout *layout,
                                                      const void *bytes, int64_t size,
                                                      norma_chain_outcome *out);

@@ -37,14 +37,21 @@ static norma_status add(norma_chain_output *output, const char *name, const char
 /* The dimension between replica and layer; NULL for observables with one value. */
 static const char *inner_dimension(int o)
 {
-    return o == NORMA_OBSERVABLE_SOFT_RANK        ? "tau"
-           : o == NORMA_OBSERVABLE_SINGULAR_VALUE ? "k"
-                                                  : NULL;
+    return norma_observable_axis_name(norma_observable_get((norma_observable)o)->axis);
 }
 
 static bool is_wanted(const norma_chain_setup *setup, int o)
 {
     return (setup->wanted & NORMA_OBSERVABLE_BIT(o)) != 0;
+}
+
+/* Does a wanted observable have values along the axis? */
+static bool has_axis(const norma_chain_setup *setup, norma_observable_axis axis)
+{
+    for (int o = 0; o < NORMA_N_OBSERVABLES; o++)
+        if (is_wanted(setup, o) && norma_observable_get((norma_observable)o)->axis == axis)
+            return true;
+    return false;
 }
 
 /* The observable whose layers are the dimension `layer`; the others' may have their own. */
@@ -93,13 +100,13 @@ static norma_status add_counted_axis(norma_chain_output *output, const char *nam
 static norma_status add_axes(norma_chain_output *output)
 {
     const norma_chain_setup *setup = output->setup;
-    int64_t n_k = is_wanted(setup, NORMA_OBSERVABLE_SINGULAR_VALUE) ? setup->n_singular : 0;
+    int64_t n_k = has_axis(setup, NORMA_OBSERVABLE_AXIS_K) ? setup->axes.n_singular : 0;
     n_k = setup->n_exponents > n_k ? setup->n_exponents : n_k;
     NORMA_TRY(norma_sweep_dimensions_add(output->runtime->world, setup->config, output->file));
     NORMA_TRY(add_counted_axis(output, "replica", setup->n_replicas, 0, "independent chain"));
-    if (is_wanted(setup, NORMA_OBSERVABLE_SOFT_RANK))
-        NORMA_TRY(add_axis(output, "tau", setup->n_tau, "threshold of the soft rank", NORMA_FLOAT64,
-                           setup->cells[0].request.tau));
+    if (has_axis(setup, NORMA_OBSERVABLE_AXIS_TAU))
+        NORMA_TRY(add_axis(output, "tau", setup->axes.n_tau, "threshold of the soft rank",
+                           NORMA_FLOAT64, setup->axes.tau));
     if (n_k > 0)
         NORMA_TRY(add_counted_axis(output, "k", n_k, 1, "number from the largest"));
     for (int o = 0; o < NORMA_N_OBSERVABLES; o++) {
@@ -118,7 +125,7 @@ static norma_status add_observable(norma_chain_output *output, int o)
 {
     const norma_chain_setup *setup = output->setup;
     const char *base = norma_observable_name((norma_observable)o);
-    const char *what = norma_observable_long_name((norma_observable)o);
+    const char *what = norma_observable_get((norma_observable)o)->summary;
     const char *inner = inner_dimension(o);
     char layer[NAME_LENGTH];
     char name[NAME_LENGTH];
@@ -127,7 +134,7 @@ static norma_status add_observable(norma_chain_output *output, int o)
     const char *records[] = {"replica", inner ? inner : layer, inner ? layer : NULL, NULL};
     const char *per_replica[] = {"replica", inner, NULL};
     const char *pooled[] = {inner, NULL};
-    bool count = norma_observable_is_count((norma_observable)o);
+    bool count = norma_observable_get((norma_observable)o)->is_count;
     if (setup->schedule[o].n > 0)
         NORMA_TRY(add(output, base, what, count ? NORMA_INT32 : NORMA_FLOAT64, records));
     if (!setup->averages)
@@ -249,9 +256,7 @@ int64_t norma_chain_output_bytes(const norma_chain_setup *setup)
     const int64_t fixed = 524288;
     double numbers = 2;
     for (int o = 0; o < NORMA_N_OBSERVABLES; o++) {
-        double values = o == NORMA_OBSERVABLE_SOFT_RANK        ? (double)setup->n_tau
-                        : o == NORMA_OBSERVABLE_SINGULAR_VALUE ? (double)setup->n_singular
-                                                               : 1;
+        double values = (double)norma_observable_n_values((norma_observable)o, &setup->axes);
         if (is_wanted(setup, o))
             numbers += values * ((double)setup->schedule[o].n + N_AVERAGES + 1);
     }

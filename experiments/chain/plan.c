@@ -20,9 +20,9 @@ static const double packed_rows = 384;
 
 /* The memory of a rank depends on the largest cell, not on the number of ranks. */
 typedef struct need {
-    const norma_chain_setup *setup;
     const norma_chain_cell *cell;
-    double base; /* bytes of the process before it computes */
+    double base;  /* bytes of the process before it computes */
+    double block; /* bytes of a block */
 } need;
 
 /* norma_plan_bytes_function */
@@ -32,7 +32,7 @@ static int64_t peak_bytes(const void *context, int64_t n_ranks)
     bool small = n->cell->lanes > 1 || (n->cell->spec.width <= NORMA_LANES_MAX_SIZE &&
                                         n->cell->spec.batch <= NORMA_LANES_MAX_SIZE);
     double packing = small ? 0 : 8 * packed_rows * (double)n->cell->spec.batch;
-    double bytes = n->base + norma_chain_block_bytes(n->setup, n->cell) + packing;
+    double bytes = n->base + n->block + packing;
     (void)n_ranks;
     return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }
@@ -43,7 +43,8 @@ static norma_status check_memory(const norma_chain_setup *setup, const norma_pla
 {
     *peak = 0;
     for (int64_t i = 0; i < setup->n_cells; i++) {
-        need n = {setup, &setup->cells[i], base};
+        need n = {&setup->cells[i], base, 0};
+        NORMA_TRY(norma_chain_block_measure(setup, n.cell, &n.block));
         norma_text where;
         norma_text_init(&where);
         norma_config_describe_cell(setup->config, i, &where);

@@ -14,11 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What "all" leaves out where the chain does not define it. */
-static const norma_observable doubtful[] = {
-    NORMA_OBSERVABLE_LOG_SIGMA_MIN, NORMA_OBSERVABLE_GRAM_DISTANCE, NORMA_OBSERVABLE_COSINE,
-    NORMA_OBSERVABLE_GRAM_12, NORMA_OBSERVABLE_NUMERICAL_RANK};
-
 /* --input-epsilon belongs to some kinds of input only. */
 static norma_status check_epsilon(const norma_config *config)
 {
@@ -98,24 +93,37 @@ static norma_status parse_observables(norma_chain_setup *setup, bool *all)
     return NORMA_OK;
 }
 
+/* Is what `one` asks for defined for the cell's chain? */
+static norma_status is_defined(const norma_chain_cell *cell, const norma_observable_request *one,
+                               bool *defined)
+{
+    norma_chain_needs needs;
+    norma_status status = norma_chain_check(&cell->spec, &cell->input, one, 1, &needs);
+    *defined = status == NORMA_OK;
+    if (status != NORMA_CONFIG)
+        return status;
+    norma_status_clear();
+    return NORMA_OK;
+}
+
 /* Takes from the request what the cell's chain does not define. */
 static norma_status drop_undefined(norma_chain_cell *cell)
 {
-    enum { N = sizeof doubtful / sizeof doubtful[0] };
-    for (int k = 0; k <= N; k++) {
-        norma_observable_request one = cell->request;
-        one.lyapunov = k == N;
-        norma_chain_needs needs;
-        one.wanted = k < N ? NORMA_OBSERVABLE_BIT(doubtful[k]) : 0;
-        norma_status status = norma_chain_check(&cell->spec, &cell->input, &one, 1, &needs);
-        if (status == NORMA_CONFIG) {
-            norma_status_clear();
-            cell->request.lyapunov = cell->request.lyapunov && k < N;
+    norma_observable_request one = cell->request;
+    bool defined = false;
+    for (int k = 0; k < NORMA_N_OBSERVABLES; k++) {
+        one.wanted = norma_observable_conditional() & NORMA_OBSERVABLE_BIT(k);
+        one.lyapunov = false;
+        if (one.wanted == 0)
+            continue;
+        NORMA_TRY(is_defined(cell, &one, &defined));
+        if (!defined)
             cell->request.wanted &= ~one.wanted;
-        } else if (status != NORMA_OK) {
-            return status;
-        }
     }
+    one.wanted = 0;
+    one.lyapunov = true;
+    NORMA_TRY(is_defined(cell, &one, &defined));
+    cell->request.lyapunov = cell->request.lyapunov && defined;
     return NORMA_OK;
 }
 
@@ -293,9 +301,10 @@ static void unite(norma_chain_setup *setup)
         setup->lyapunov = setup->lyapunov || cell->request.lyapunov;
         setup->averages = setup->averages || cell->depth > 0;
         setup->single |= cell->spec.single ? cell->request.wanted : 0;
-        setup->n_tau = cell->request.n_tau;
-        if (cell->request.n_singular > setup->n_singular)
-            setup->n_singular = cell->request.n_singular;
+        int n_singular = setup->axes.n_singular;
+        setup->axes = cell->request;
+        if (n_singular > setup->axes.n_singular)
+            setup->axes.n_singular = n_singular;
         if (cell->n_exponents > setup->n_exponents)
             setup->n_exponents = cell->n_exponents;
     }

@@ -36,12 +36,12 @@ typedef struct norma_chain_setup {
     int64_t weights_extents[3], h0_extents[2];
     bool from_images; /* h0 comes from a data set */
     int64_t n_cells, n_replicas, n_tasks;
-    norma_chain_cell *cells;     /* [n_cells], owned */
-    int64_t *order;              /* [n_tasks]: the task of a ticket, longest first; owned */
-    norma_observable_set wanted; /* of any cell */
-    bool lyapunov, averages;     /* averages: some chain has layers */
-    norma_observable_set single; /* wanted of any cell in single precision */
-    int64_t n_singular, n_tau;   /* most of any cell */
+    norma_chain_cell *cells;       /* [n_cells], owned */
+    int64_t *order;                /* [n_tasks]: the task of a ticket, longest first; owned */
+    norma_observable_set wanted;   /* of any cell */
+    bool lyapunov, averages;       /* averages: some chain has layers */
+    norma_observable_set single;   /* wanted of any cell in single precision */
+    norma_observable_request axes; /* the most values of any cell; its other fields are unused */
     int64_t n_exponents;
     int64_t stride[NORMA_N_OBSERVABLES];
     norma_chain_schedule schedule[NORMA_N_OBSERVABLES];

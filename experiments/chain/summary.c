@@ -15,12 +15,17 @@ enum { NAME_LENGTH = 96 };
 /* Numbers of an average: mean, error, tau, ess, then count, mean, squares of both halves. */
 enum { MEAN, ERROR, TAU, ESS, HALVES, N_NUMBERS = HALVES + 6 };
 
-/* Averages of a cell: the observables' values, the regularity constant, Lyapunov exponents; then
- * what single precision costs the values: the largest difference in place of MEAN, the relative one
- * in place of ERROR. */
+/* The numbers of a block: rows of averages [n_rows][lanes][N_NUMBERS] (the observables' values, the
+ * regularity constant, Lyapunov exponents), then what single precision costs the values, [2][n]:
+ * the largest difference and the relative one. */
 static int64_t n_rows(const norma_chain_layout *layout)
 {
-    return layout->n_values + 1 + layout->n_exponents + layout->n_differences / 2;
+    return layout->n_values + 1 + layout->n_exponents;
+}
+
+static int64_t n_differences(const norma_chain_layout *layout)
+{
+    return 2 * layout->n_compared_values;
 }
 
 static void put_average(const norma_chain_average *average, double *numbers)
@@ -39,7 +44,7 @@ static void put_average(const norma_chain_average *average, double *numbers)
 norma_status norma_chain_summary_keep(norma_chain_output *output, const norma_chain_layout *layout,
                                       int64_t task, const norma_chain_outcome *outcome)
 {
-    int64_t n = n_rows(layout) * layout->lanes * N_NUMBERS;
+    int64_t n = n_rows(layout) * layout->lanes * N_NUMBERS + n_differences(layout);
     if (output->n_summaries + n > output->capacity) {
         int64_t larger = 2 * (output->n_summaries + n);
         double *grown = norma_mem_resize(output->summaries, output->n_summaries, larger,
@@ -65,10 +70,8 @@ norma_status norma_chain_summary_keep(norma_chain_output *output, const norma_ch
         at[i * N_NUMBERS + ERROR] = NAN; /* replicas tell */
     }
     at += layout->n_exponents * layout->lanes * N_NUMBERS;
-    for (int64_t i = 0; i < layout->n_differences / 2; i++) {
-        at[i * N_NUMBERS + MEAN] = outcome->differences[i];
-        at[i * N_NUMBERS + ERROR] = outcome->differences[layout->n_values + i];
-    }
+    for (int64_t i = 0; i < n_differences(layout); i++)
+        at[i] = outcome->differences[i];
     output->summary_at[task] = output->n_summaries;
     output->n_summaries += n;
     return NORMA_OK;
@@ -93,6 +96,18 @@ static void gather(const norma_chain_output *output, const norma_chain_cell *cel
             }
     }
     norma_replicas_collect(output->runtime->world, rows * replicas * N_NUMBERS, all);
+}
+
+/* differences[2][n_compared_values] of a cell, from its block with replica 0, on all ranks. */
+static void gather_differences(const norma_chain_output *output, const norma_chain_cell *cell,
+                               const norma_chain_layout *layout, double *differences)
+{
+    const int64_t n = n_differences(layout);
+    const int64_t at = output->summary_at[cell->first_task];
+    const int64_t begin = at + n_rows(layout) * layout->lanes * N_NUMBERS;
+    for (int64_t i = 0; i < n; i++)
+        differences[i] = at >= 0 ? output->summaries[begin + i] : 0;
+    norma_replicas_collect(output->runtime->world, n, differences);
 }
 
 typedef struct pooled {
@@ -150,16 +165,6 @@ static void print_row(const norma_chain_cell *cell, const char *name, const char
                      p->rhat > MIXED_RHAT ? "  not-mixed" : "");
 }
 
-/* Which of an observable's values. */
-static void describe_value(const norma_chain_cell *cell, int o, int64_t v, char of[NAME_LENGTH])
-{
-    snprintf(of, NAME_LENGTH, "-");
-    if (o == NORMA_OBSERVABLE_SOFT_RANK)
-        snprintf(of, NAME_LENGTH, "tau=%g", cell->request.tau[v]);
-    if (o == NORMA_OBSERVABLE_SINGULAR_VALUE)
-        snprintf(of, NAME_LENGTH, "k=%lld", (long long)v + 1);
-}
-
 /* The observables' rows of a cell, from all[rows][replicas][N_NUMBERS]. */
 static norma_status report_observables(norma_chain_output *output, const norma_chain_cell *cell,
                                        const norma_chain_layout *layout, const double *all,
@@ -171,8 +176,8 @@ static norma_status report_observables(norma_chain_output *output, const norma_c
             const char *base = norma_observable_name((norma_observable)o);
             int64_t row = layout->offset[o] + v;
             pooled p = pool(all + row * replicas * N_NUMBERS, replicas, halves);
-            char of[NAME_LENGTH];
-            describe_value(cell, o, v, of);
+            char of[NORMA_OBSERVABLE_LABEL];
+            norma_observable_label((norma_observable)o, &cell->request, v, of);
             NORMA_TRY(write_one(output, cell, base, "rhat", v, p.rhat));
             NORMA_TRY(write_one(output, cell, base, "pooled_mean", v, p.mean));
             NORMA_TRY(write_one(output, cell, base, "pooled_stderr", v, p.error));
@@ -210,23 +215,21 @@ static norma_status report_others(norma_chain_output *output, const norma_chain_
     return NORMA_OK;
 }
 
-/* What single precision costs each observable, from replica 0's numbers. */
-static void print_differences(const norma_chain_output *output, const norma_chain_cell *cell,
-                              const norma_chain_layout *layout, const double *all)
+/* What single precision costs each observable: differences[2][n_compared_values]. */
+static void print_differences(const norma_chain_cell *cell, const norma_chain_layout *layout,
+                              const double *differences)
 {
-    const int64_t replicas = output->setup->n_replicas;
-    const double *at = all + (layout->n_values + 1 + layout->n_exponents) * replicas * N_NUMBERS;
     norma_log_result("# single precision, the same %lld layers of replica 0 in double:",
                      (long long)cell->n_compared);
     norma_log_result("# cell               observable         of    difference   relative");
     for (int o = 0; o < NORMA_N_OBSERVABLES; o++)
         for (int64_t v = 0; v < layout->n_of[o]; v++) {
-            const double *numbers = at + (layout->offset[o] + v) * replicas * N_NUMBERS;
-            char of[NAME_LENGTH];
-            describe_value(cell, o, v, of);
+            const double *row = differences + layout->offset[o] + v;
+            char of[NORMA_OBSERVABLE_LABEL];
+            norma_observable_label((norma_observable)o, &cell->request, v, of);
             norma_log_result("%5lld %24s %10s %13.3e %10.2e", (long long)cell->number,
-                             norma_observable_name((norma_observable)o), of, numbers[MEAN],
-                             numbers[ERROR]);
+                             norma_observable_name((norma_observable)o), of, row[0],
+                             row[layout->n_compared_values]);
         }
 }
 
@@ -234,12 +237,15 @@ static norma_status pool_cell(norma_chain_output *output, const norma_chain_cell
 {
     norma_chain_layout layout;
     double *all = NULL;
+    double *differences = NULL;
     norma_moments *halves = NULL;
     int64_t replicas = output->setup->n_replicas;
     norma_chain_layout_init(output->setup, cell, &layout);
     norma_status status = NORMA_ALLOC(all, n_rows(&layout) * replicas * N_NUMBERS);
     if (status == NORMA_OK)
         status = NORMA_ALLOC(halves, 2 * replicas);
+    if (status == NORMA_OK)
+        status = NORMA_ALLOC(differences, n_differences(&layout));
     status = norma_agree(output->runtime->world, status);
     if (status == NORMA_OK) {
         gather(output, cell, &layout, all);
@@ -247,8 +253,11 @@ static norma_status pool_cell(norma_chain_output *output, const norma_chain_cell
     }
     if (status == NORMA_OK)
         status = report_others(output, cell, &layout, all, halves);
-    if (status == NORMA_OK && layout.n_differences > 0)
-        print_differences(output, cell, &layout, all);
+    if (status == NORMA_OK && layout.n_compared_values > 0) {
+        gather_differences(output, cell, &layout, differences);
+        print_differences(cell, &layout, differences);
+    }
+    norma_mem_free(differences);
     norma_mem_free(halves);
     norma_mem_free(all);
     return status;

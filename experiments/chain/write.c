@@ -52,7 +52,7 @@ static part place_cell(const norma_chain_output *output, const norma_chain_cell 
 
 static bool has_inner(int o)
 {
-    return o == NORMA_OBSERVABLE_SOFT_RANK || o == NORMA_OBSERVABLE_SINGULAR_VALUE;
+    return norma_observable_get((norma_observable)o)->axis != NORMA_OBSERVABLE_AXIS_ONE;
 }
 
 static norma_status write_numbers(norma_chain_output *output, const char *name, const part *p,
@@ -91,8 +91,9 @@ static norma_status write_records(norma_chain_output *output, const norma_chain_
             for (int64_t l = 0; l < n_layers; l++)
                 values[(r * n_values + v) * n_layers + l] =
                     from[(l * n_values + v) * layout->lanes + r];
-    norma_status status = write_numbers(output, norma_observable_name((norma_observable)o), &p, n,
-                                        values, norma_observable_is_count((norma_observable)o));
+    norma_status status =
+        write_numbers(output, norma_observable_name((norma_observable)o), &p, n, values,
+                      norma_observable_get((norma_observable)o)->is_count);
     norma_mem_free(values);
     return status;
 }

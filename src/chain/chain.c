@@ -10,54 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-static norma_status alloc_product(norma_chain *chain)
-{
-    const norma_chain_spec *spec = &chain->spec;
-    const int64_t d = spec->width, n = spec->batch, lanes = chain->lanes;
-    const bool exact = spec->law == NORMA_CHAIN_LAW_EXACT;
-    const bool haar = norma_law_get(spec->weights)->source == NORMA_LAW_HAAR;
-    if (exact || !haar)
-        NORMA_TRY(NORMA_CALLOC(chain->panel, exact ? d * n : chain->panel_rows * d * lanes));
-    if (spec->single) {
-        NORMA_TRY(NORMA_CALLOC(chain->h_single, d * n));
-        NORMA_TRY(NORMA_CALLOC(chain->panel_single, chain->panel_rows * d));
-        NORMA_TRY(NORMA_CALLOC(chain->z_single, chain->panel_rows * n));
-    }
-    if (exact)
-        NORMA_TRY(NORMA_CALLOC(chain->triangle, n * n));
-    if (exact || haar)
-        NORMA_TRY(NORMA_CALLOC(chain->columns, d * n));
-    if (exact || haar) {
-        NORMA_TRY(NORMA_CALLOC(chain->tau, d));
-        NORMA_TRY(NORMA_CALLOC(chain->lapack, chain->n_lapack));
-    }
-    if (haar) {
-        NORMA_TRY(NORMA_CALLOC(chain->reflectors, d * (exact ? n : d)));
-        NORMA_TRY(NORMA_CALLOC(chain->sign, d));
-    }
-    return NORMA_OK;
-}
-
-static norma_status alloc_all(norma_chain *chain)
-{
-    const norma_chain_spec *spec = &chain->spec;
-    const int64_t d = spec->width, n = spec->batch, lanes = chain->lanes;
-    const int64_t longest = d > n ? d : n;
-    NORMA_TRY(NORMA_CALLOC(chain->h, d * n * lanes));
-    NORMA_TRY(NORMA_CALLOC(chain->z, d * n * lanes));
-    NORMA_TRY(NORMA_CALLOC(chain->mean, longest * lanes));
-    NORMA_TRY(NORMA_CALLOC(chain->square, longest * lanes));
-    NORMA_TRY(NORMA_CALLOC(chain->raw, longest * lanes));
-    NORMA_TRY(NORMA_CALLOC(chain->factor, longest * lanes));
-    NORMA_TRY(alloc_product(chain));
-    if (norma_chain_wants_frame(chain))
-        NORMA_TRY(norma_chain_frame_create(d, n, spec->norm == NORMA_CHAIN_NORM_BN_CENTERED,
-                                           &chain->frame));
-    if (norma_chain_wants(chain, NORMA_OBSERVABLE_GRAM_DISTANCE))
-        NORMA_TRY(NORMA_CALLOC(chain->gram_reference, lanes * n * n));
-    return norma_chain_scratch_create(chain);
-}
-
 /* The expected Gram matrix at the fixed point, in the chain's own scale. */
 static norma_status make_reference(norma_chain *chain)
 {
@@ -71,7 +23,6 @@ static norma_status make_reference(norma_chain *chain)
                    (size_t)(n * n) * sizeof *chain->gram_reference);
         return NORMA_OK;
     }
-    chain->gram_from_input = !norma_chain_has_fixed_point(spec);
     if (chain->gram_from_input)
         return NORMA_OK;
     const norma_transfer phi = {.activation = spec->activation, .factor = 1};
@@ -94,7 +45,7 @@ norma_status norma_chain_create(const norma_chain_spec *spec, const norma_chain_
     norma_chain *chain = NULL;
     NORMA_GOTO(status, NORMA_CALLOC(chain, 1));
     NORMA_GOTO(status, norma_chain_prepare(chain, spec, input, request, n_replicas));
-    NORMA_GOTO(status, alloc_all(chain));
+    NORMA_GOTO(status, norma_chain_workspace_create(chain));
     NORMA_GOTO(status, make_reference(chain));
     *out = chain;
     return NORMA_OK;
@@ -103,22 +54,23 @@ done:
     return status;
 }
 
+norma_status norma_chain_check(const norma_chain_spec *spec, const norma_chain_input *input,
+                               const norma_observable_request *request, int64_t n_replicas,
+                               norma_chain_needs *needs)
+{
+    norma_chain chain = {0};
+    NORMA_TRY(norma_chain_prepare(&chain, spec, input, request, n_replicas));
+    needs->lanes = chain.lanes;
+    needs->not_shared = norma_chain_why_not_shared(&chain);
+    needs->state_bytes = norma_chain_state_size(&chain);
+    return norma_chain_workspace_measure(&chain, &needs->bytes);
+}
+
 void norma_chain_destroy(norma_chain **chain)
 {
-    norma_chain *c = *chain;
-    if (!c)
+    if (!*chain)
         return;
-    norma_chain_scratch_destroy(c);
-    norma_chain_frame_destroy(&c->frame);
-    double **const arrays[] = {
-        &c->h,       &c->z,          &c->panel,  &c->lapack,        &c->mean,
-        &c->square,  &c->raw,        &c->factor, &c->tau,           &c->triangle,
-        &c->columns, &c->reflectors, &c->sign,   &c->gram_reference};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        NORMA_FREE(*arrays[i]);
-    NORMA_FREE(c->h_single);
-    NORMA_FREE(c->panel_single);
-    NORMA_FREE(c->z_single);
+    norma_chain_workspace_destroy(*chain);
     NORMA_FREE(*chain);
 }
 
@@ -157,11 +109,9 @@ int64_t norma_chain_n_values_all(const norma_chain *chain)
     return chain->offset[NORMA_N_OBSERVABLES];
 }
 
-void norma_chain_extract(const norma_chain *chain, const double *x, int64_t count, int lane,
-                         double *out)
+norma_status norma_chain_measure(norma_chain *chain, norma_observable_set set, double *values)
 {
-    for (int64_t i = 0; i < count; i++)
-        out[i] = x[i * chain->lanes + lane];
+    return norma_chain_measure_set(chain, set & chain->request.wanted, values);
 }
 
 void norma_chain_get_matrix(const norma_chain *chain, int lane, double *out, int64_t *exponent)
@@ -259,8 +209,7 @@ norma_status norma_chain_step(norma_chain *chain)
         return NORMA_FAIL(NORMA_LIMIT, "a chain has at most %lld layers",
                           (long long)NORMA_RNG_N_LAYERS);
     NORMA_TRY(norma_chain_product(chain));
-    if (norma_chain_wants(chain, NORMA_OBSERVABLE_ROW_BIAS) ||
-        norma_chain_wants(chain, NORMA_OBSERVABLE_COLUMN_BIAS))
+    if (chain->family[NORMA_OBSERVABLE_FAMILY_BIAS])
         norma_chain_measure_bias(chain);
     double gain = spec->gain_exponent == 0 ? 1 : pow((double)layer + 1, -spec->gain_exponent);
     NORMA_TRY(norma_chain_normalize(chain, gain));

@@ -35,7 +35,8 @@ NORMA_MUST_USE norma_status norma_chain_create(const norma_chain_spec *spec,
 /* What a chain needs: replicas of a block, bytes of the chain and of its state. */
 typedef struct norma_chain_needs {
     int lanes;
-    double bytes, state_bytes;
+    double bytes;
+    int64_t state_bytes;
     const char *not_shared; /* why a team cannot compute it, a constant; NULL when it can */
 } norma_chain_needs;
 

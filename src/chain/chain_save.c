@@ -1,4 +1,5 @@
 /* The state of a chain as bytes. */
+#include "src/chain/chain.h"
 #include "src/chain/chain_state.h"
 #include "src/chain/single.h"
 
@@ -23,9 +24,7 @@ static int64_t n_gram(const norma_chain *chain)
 
 int64_t norma_chain_state_size(const norma_chain *chain)
 {
-    int64_t doubles = n_matrix(chain) + n_gram(chain);
-    if (chain->frame)
-        doubles += norma_chain_frame_state_count(chain->frame);
+    int64_t doubles = n_matrix(chain) + n_gram(chain) + chain->n_frame_state;
     return (int64_t)sizeof(saved_header) + doubles * (int64_t)sizeof(double);
 }
 

@@ -1,9 +1,15 @@
 #ifndef NORMA_CHAIN_CHAIN_STATE_H
 #define NORMA_CHAIN_CHAIN_STATE_H
-/* Internal to src/chain: what a chain holds, and the steps that its files share. */
-#include "src/chain/chain.h"
+/*
+ * Internal to src/chain: what a chain holds, and the steps that its files share. Each step is
+ * defined in the file that is named above it; calls lead from chain.c downwards only.
+ */
+#include "src/base/team.h"
 #include "src/chain/frame.h"
+#include "src/chain/input.h"
 #include "src/chain/kernels/lanes.h"
+#include "src/chain/observables.h"
+#include "src/chain/spec.h"
 #include "src/chain/weights.h"
 
 /* Behind the rows of a matrix to be factored: rows a power of two apart share few places of the
@@ -26,10 +32,13 @@ typedef struct norma_chain_scratch {
     int *pivots; /* [m] */
 } norma_chain_scratch;
 
+typedef struct norma_chain norma_chain;
+
 struct norma_chain {
     norma_chain_spec spec;
     norma_chain_input input;
     norma_observable_request request;
+    norma_observable_set family[NORMA_N_OBSERVABLE_FAMILIES]; /* the wanted ones of each */
     const norma_lanes_kernels *kernels; /* of small matrices; NULL: BLAS and LAPACK */
     int lanes;                          /* 1 or NORMA_LANES */
     int n_replicas;                     /* lanes in use */
@@ -52,34 +61,66 @@ struct norma_chain {
     double *reflectors, *tau, *sign; /* Haar weights */
     double *lapack;                  /* workspace of dormqr and dgeqrf */
     int64_t n_lapack;
+    int64_t n_frame_state;    /* numbers of the frame's state, 0 without one */
     norma_chain_frame *frame; /* NULL unless log_sigma_min or Lyapunov exponents are wanted */
     double *gram_reference;   /* [lanes][N][N], NULL unless gram_distance is wanted */
     bool gram_from_input;     /* it is H_0's own */
     norma_chain_scratch scratch;
 };
 
-/* Has it kernels of small matrices proper? Larger chains take them for products alone. */
+/* chain_state.c: Has it kernels of small matrices proper? Larger chains take them for products
+ * alone. */
 bool norma_chain_is_small(const norma_chain *chain);
 
 /* Does the request hold the observable? */
 bool norma_chain_wants(const norma_chain *chain, norma_observable observable);
 
-/* Are Lyapunov exponents or log_sigma_min wanted? Is G*'s value known (bn before the activation)?
- */
+/* Are Lyapunov exponents or observables of the frame wanted? */
 bool norma_chain_wants_frame(const norma_chain *chain);
+
+/* Is every row's mean subtracted? */
+bool norma_chain_is_centered(const norma_chain *chain);
+
+/* Is G*'s value known (bn before the activation)? */
 bool norma_chain_has_fixed_point(const norma_chain_spec *spec);
 
-/* Everything of a zeroed chain that takes no memory; errors as norma_chain_create. */
+/* values + where an observable's values of lane 0 begin. */
+double *norma_chain_values_of(const norma_chain *chain, norma_observable observable,
+                              double *values);
+
+/* Copies lane `lane` of x[count][lanes] to out[count]. */
+void norma_chain_extract(const norma_chain *chain, const double *x, int64_t count, int lane,
+                         double *out);
+
+/* x 2^exponent for any exponent. */
+double norma_chain_scaled(double x, int64_t exponent);
+
+/* out[N][N] = G of one lane, true scale. */
+void norma_chain_gram(const norma_chain *chain, int lane, double *out);
+
+/* prepare.c: Everything of a zeroed chain that takes no memory; errors as norma_chain_create. */
 NORMA_MUST_USE norma_status norma_chain_prepare(norma_chain *chain, const norma_chain_spec *spec,
                                                 const norma_chain_input *input,
                                                 const norma_observable_request *request,
                                                 int64_t n_replicas);
 
-/* z = W h, or h + residual W h; the frame follows. NORMA_NUMERIC when R cannot be made. */
+/* The reason why a team cannot compute the chain, a constant; NULL when it can. */
+const char *norma_chain_why_not_shared(const norma_chain *chain);
+
+/* workspace.c: All arrays of a prepared chain, for products, normalization and measurements. */
+NORMA_MUST_USE norma_status norma_chain_workspace_create(norma_chain *chain);
+void norma_chain_workspace_destroy(norma_chain *chain);
+
+/* *bytes = what these arrays take, counted by the code that allocates them. */
+NORMA_MUST_USE norma_status norma_chain_workspace_measure(const norma_chain *chain, double *bytes);
+
+/* product.c: z = W h, or h + residual W h; the frame follows. NORMA_NUMERIC when R cannot be made.
+ */
 NORMA_MUST_USE norma_status norma_chain_product(norma_chain *chain);
 
-/* z = what norm, activation and scales make of it; layer_gain is alpha_l. chain->factor holds the
- * rows' factors when norm is bn, bn-centered or none and the chain is linear. */
+/* normalize.c: z = what norm, activation and scales make of it; layer_gain is alpha_l.
+ * chain->factor holds the rows' factors when norm is bn, bn-centered or none and the chain is
+ * linear. */
 NORMA_MUST_USE norma_status norma_chain_normalize(norma_chain *chain, double layer_gain);
 
 /* Keeps the norm of z near 1 by powers of two when the spec carries it; NORMA_NUMERIC when z is not
@@ -89,16 +130,15 @@ NORMA_MUST_USE norma_status norma_chain_rescale(norma_chain *chain, double *z);
 /* row_bias and column_bias of z. */
 void norma_chain_measure_bias(norma_chain *chain);
 
-/* Copies lane `lane` of x[count][lanes] to out[count]. */
-void norma_chain_extract(const norma_chain *chain, const double *x, int64_t count, int lane,
-                         double *out);
+/* measure.c: norma_chain_measure, of observables that are all wanted. */
+NORMA_MUST_USE norma_status norma_chain_measure_set(norma_chain *chain, norma_observable_set set,
+                                                    double *values);
 
-/* x 2^exponent for any exponent. */
-double norma_chain_scaled(double x, int64_t exponent);
-
-/* Observables from the Gram matrices of all lanes; of one lane from the singular values. */
+/* measure_gram.c: Observables from the Gram matrices of all lanes. */
 NORMA_MUST_USE norma_status norma_chain_measure_gram(norma_chain *chain, norma_observable_set set,
                                                      double *values);
+
+/* measure_spectrum.c: Observables of one lane from the singular values. */
 NORMA_MUST_USE norma_status norma_chain_measure_spectrum(norma_chain *chain,
                                                          norma_observable_set set, int lane,
                                                          double *values);
@@ -107,18 +147,5 @@ NORMA_MUST_USE norma_status norma_chain_measure_spectrum(norma_chain *chain,
  * rounding (max(d, N) u of the largest). */
 NORMA_MUST_USE norma_status norma_chain_count_singular(norma_chain *chain, int lane, double least,
                                                        double *count);
-
-/* Makes and frees the workspace of the measurements. */
-NORMA_MUST_USE norma_status norma_chain_scratch_create(norma_chain *chain);
-void norma_chain_scratch_destroy(norma_chain *chain);
-
-/* The bytes it takes, of a prepared chain. */
-double norma_chain_scratch_bytes(const norma_chain *chain);
-
-/* What a prepared chain needs. */
-void norma_chain_needs_get(const norma_chain *chain, norma_chain_needs *needs);
-
-/* out[N][N] = G of one lane, true scale. */
-void norma_chain_gram(const norma_chain *chain, int lane, double *out);
 
 #endif

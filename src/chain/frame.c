@@ -1,7 +1,7 @@
 #include "src/chain/frame.h"
 
 #include "src/base/index.h"
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 #include "src/chain/lapack.h"
 
 #include <cblas.h>
@@ -11,24 +11,42 @@
 
 #define LN2 0.69314718055994530942
 
+static norma_chain_frame shape_of(int64_t d, int64_t n, bool centered)
+{
+    const int64_t k = centered ? n - 1 : n;
+    return (norma_chain_frame){
+        .d = d, .n = n, .k = k, .centered = centered, .n_work = 64 * (k + 1) + d};
+}
+
+/* Measures or allocates: src/base/mem_place.h. */
+static norma_status place(norma_chain_frame *frame, double *bytes)
+{
+    const int64_t d = frame->d, k = frame->k;
+    NORMA_TRY(NORMA_PLACE(frame->q, d * k, bytes));
+    NORMA_TRY(NORMA_PLACE(frame->y, d * k, bytes));
+    NORMA_TRY(NORMA_PLACE(frame->inverse, k * k, bytes));
+    NORMA_TRY(NORMA_PLACE(frame->log_sums, k, bytes));
+    NORMA_TRY(NORMA_PLACE(frame->tau, k, bytes));
+    NORMA_TRY(NORMA_PLACE(frame->copy, k * k, bytes));
+    NORMA_TRY(NORMA_PLACE(frame->singular_values, k, bytes));
+    return NORMA_PLACE(frame->work, frame->n_work, bytes);
+}
+
+norma_status norma_chain_frame_measure(int64_t d, int64_t n, bool centered, double *bytes,
+                                       int64_t *state_count)
+{
+    norma_chain_frame frame = shape_of(d, n, centered);
+    *state_count = norma_chain_frame_state_count(&frame);
+    return place(&frame, bytes);
+}
+
 norma_status norma_chain_frame_create(int64_t d, int64_t n, bool centered, norma_chain_frame **out)
 {
     norma_status status = NORMA_OK;
     norma_chain_frame *frame = NULL;
     NORMA_GOTO(status, NORMA_CALLOC(frame, 1));
-    frame->d = d;
-    frame->n = n;
-    frame->k = centered ? n - 1 : n;
-    frame->centered = centered;
-    frame->n_work = 64 * (frame->k + 1) + d;
-    NORMA_GOTO(status, NORMA_CALLOC(frame->q, d * frame->k));
-    NORMA_GOTO(status, NORMA_CALLOC(frame->y, d * frame->k));
-    NORMA_GOTO(status, NORMA_CALLOC(frame->inverse, frame->k * frame->k));
-    NORMA_GOTO(status, NORMA_CALLOC(frame->log_sums, frame->k));
-    NORMA_GOTO(status, NORMA_CALLOC(frame->tau, frame->k));
-    NORMA_GOTO(status, NORMA_CALLOC(frame->copy, frame->k * frame->k));
-    NORMA_GOTO(status, NORMA_CALLOC(frame->singular_values, frame->k));
-    NORMA_GOTO(status, NORMA_CALLOC(frame->work, frame->n_work));
+    *frame = shape_of(d, n, centered);
+    NORMA_GOTO(status, place(frame, NULL));
     *out = frame;
     return NORMA_OK;
 done:

@@ -34,6 +34,11 @@ NORMA_MUST_USE norma_status norma_chain_frame_create(int64_t d, int64_t n, bool 
                                                      norma_chain_frame **out);
 void norma_chain_frame_destroy(norma_chain_frame **frame);
 
+/* Adds the bytes that such a frame allocates to *bytes; *state_count = numbers of its state.
+ * Allocates nothing. */
+NORMA_MUST_USE norma_status norma_chain_frame_measure(int64_t d, int64_t n, bool centered,
+                                                      double *bytes, int64_t *state_count);
+
 /* Q_0, R_0 and X_0 from H_0 = h 2^exponent, h row-major [d][n]. */
 NORMA_MUST_USE norma_status norma_chain_frame_start(norma_chain_frame *frame, const double *h,
                                                     int64_t exponent);

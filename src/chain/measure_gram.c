@@ -248,7 +248,7 @@ static norma_status measure_soft_rank(norma_chain *chain, int64_t m, double *k, 
     norma_lanes_values trace = {0};
     sum_diagonal(chain, m, k, 1, trace);
     const bool factors = chain->request.n_tau <= MAX_FACTORIZATIONS;
-    double *out = values + chain->offset[NORMA_OBSERVABLE_SOFT_RANK] * lanes;
+    double *out = norma_chain_values_of(chain, NORMA_OBSERVABLE_SOFT_RANK, values);
     if (!factors)
         NORMA_TRY(tridiagonalize(chain, m, k));
     for (int t = 0; t < chain->request.n_tau; t++) {
@@ -278,13 +278,13 @@ static void store(const norma_chain *chain, norma_observable observable, const d
                   int64_t power, double divisor, double *values)
 {
     for (int lane = 0; lane < chain->n_replicas; lane++)
-        values[chain->offset[observable] * chain->lanes + lane] =
+        norma_chain_values_of(chain, observable, values)[lane] =
             norma_chain_scaled(x[lane] / divisor, power * chain->exponent[lane]);
 }
 
 static norma_status measure_small(norma_chain *chain, norma_observable_set set, double *values)
 {
-    const int64_t d = chain->spec.width, n = chain->spec.batch, lanes = chain->lanes;
+    const int64_t d = chain->spec.width, n = chain->spec.batch;
     const bool of_samples = n < d;
     const int64_t m = of_samples ? n : d;
     const double batch = (double)n;
@@ -307,7 +307,7 @@ static norma_status measure_small(norma_chain *chain, norma_observable_set set, 
         if (set & BIT(STABLE_RANK))
             sum_diagonal(chain, m, k, 1, trace);
         for (int lane = 0; set & BIT(STABLE_RANK) && lane < chain->n_replicas; lane++)
-            values[chain->offset[NORMA_OBSERVABLE_STABLE_RANK] * lanes + lane] =
+            norma_chain_values_of(chain, NORMA_OBSERVABLE_STABLE_RANK, values)[lane] =
                 trace[lane] / x[lane] * trace[lane];
     }
     if (set & BIT(TR_DIAG2)) {
@@ -339,7 +339,7 @@ static void measure_distances(norma_chain *chain, norma_observable_set set, int 
         gap += x * x;
     }
     if (set & BIT(ORTHOGONALITY_GAP))
-        values[chain->offset[NORMA_OBSERVABLE_ORTHOGONALITY_GAP] * lanes + lane] = sqrt(gap);
+        norma_chain_values_of(chain, NORMA_OBSERVABLE_ORTHOGONALITY_GAP, values)[lane] = sqrt(gap);
     if (!(set & BIT(GRAM_DISTANCE)))
         return;
     for (int64_t i = 0; i < n * n; i++) {
@@ -348,14 +348,14 @@ static void measure_distances(norma_chain *chain, norma_observable_set set, int 
             chain->gram_reference[lane * n * n + i];
         distance = hypot(distance, x);
     }
-    values[chain->offset[NORMA_OBSERVABLE_GRAM_DISTANCE] * lanes + lane] = distance;
+    norma_chain_values_of(chain, NORMA_OBSERVABLE_GRAM_DISTANCE, values)[lane] = distance;
 }
 
 norma_status norma_chain_measure_gram(norma_chain *chain, norma_observable_set set, double *values)
 {
-    if (set & (BIT(SOFT_RANK) | BIT(STABLE_RANK) | BIT(FRO2) | BIT(TR_M3) | BIT(TR_DIAG2)))
+    if (set & chain->family[NORMA_OBSERVABLE_FAMILY_SMALL_GRAM])
         NORMA_TRY(measure_small(chain, set, values));
-    if (!(set & (BIT(ORTHOGONALITY_GAP) | BIT(GRAM_DISTANCE))))
+    if (!(set & chain->family[NORMA_OBSERVABLE_FAMILY_SAMPLE_GRAM]))
         return NORMA_OK;
     make_gram(chain, true, chain->scratch.gram);
     for (int lane = 0; lane < chain->n_replicas; lane++)

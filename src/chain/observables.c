@@ -2,56 +2,77 @@
 
 #include "src/base/text.h"
 
+#include <stdio.h>
 #include <string.h>
 
-typedef struct description {
-    const char *name, *long_name;
-    bool is_count;
-} description;
+#define OBSERVABLE(number, name, axis, family, requirement, is_count, summary)                     \
+    [NORMA_OBSERVABLE_##number] = {name,                                                           \
+                                   summary,                                                        \
+                                   NORMA_OBSERVABLE_AXIS_##axis,                                   \
+                                   NORMA_OBSERVABLE_FAMILY_##family,                               \
+                                   NORMA_OBSERVABLE_NEEDS_##requirement,                           \
+                                   is_count},
+static const norma_observable_descriptor table[NORMA_N_OBSERVABLES] = {
+    NORMA_OBSERVABLES(OBSERVABLE)};
 
-static const description table[NORMA_N_OBSERVABLES] = {
-    {"soft_rank", "number of eigenvalues of M = H H^T / N that are at least tau", true},
-    {"stable_rank", "tr(M)^2 / ||M||_F^2, a lower bound of the rank", false},
-    {"numerical_rank", "number of singular values of H above the tolerance", true},
-    {"fro2", "||M||_F^2", false},
-    {"tr_m3", "tr(M^3)", false},
-    {"tr_diag2", "tr(diag(M^2)^2)", false},
-    {"singular_value", "largest singular values of H", false},
-    {"sigma_min", "smallest singular value of H", false},
-    {"log_sigma_min", "logarithm of the smallest singular value of H that centring leaves", false},
-    {"orthogonality_gap", "distance of the normalized Gram matrix from its orthogonal limit",
-     false},
-    {"isometry_gap",
-     "log of arithmetic over geometric mean of the eigenvalues of H^T H; +inf when singular, as "
-     "behind a centring normalization",
-     false},
-    {"isometry_gap_features",
-     "log of arithmetic over geometric mean of the eigenvalues of H H^T; +inf when singular, as "
-     "behind a centring normalization",
-     false},
-    {"cosine", "cosine of the angle between samples 1 and 2", false},
-    {"gram_12", "Gram matrix element of samples 1 and 2", false},
-    {"gram_distance",
-     "Frobenius distance of the Gram matrix from its fixed point, or the input's where it has none",
-     false},
-    {"w2_bures", "conditional Wasserstein-2 distance from a Gaussian", false},
-    {"log_norm", "logarithm of the Frobenius norm of H", false},
-    {"row_bias", "variance over squared mean of row norms before normalization", false},
-    {"column_bias", "variance over squared mean of column norms before normalization", false}};
+_Static_assert(NORMA_N_OBSERVABLES < 32, "norma_observable_set has a bit for each observable");
+
+const norma_observable_descriptor *norma_observable_get(norma_observable observable)
+{
+    return &table[observable];
+}
 
 const char *norma_observable_name(norma_observable observable)
 {
     return table[observable].name;
 }
 
-const char *norma_observable_long_name(norma_observable observable)
+norma_observable_set norma_observable_of_family(norma_observable_family family)
 {
-    return table[observable].long_name;
+    norma_observable_set set = 0;
+    for (int o = 0; o < NORMA_N_OBSERVABLES; o++)
+        set |= table[o].family == family ? NORMA_OBSERVABLE_BIT(o) : 0;
+    return set;
 }
 
-bool norma_observable_is_count(norma_observable observable)
+norma_observable_set norma_observable_conditional(void)
 {
-    return table[observable].is_count;
+    norma_observable_set set = norma_observable_of_family(NORMA_OBSERVABLE_FAMILY_FRAME);
+    for (int o = 0; o < NORMA_N_OBSERVABLES; o++)
+        if (table[o].requirement != NORMA_OBSERVABLE_NEEDS_NOTHING)
+            set |= NORMA_OBSERVABLE_BIT(o);
+    return set;
+}
+
+const char *norma_observable_axis_name(norma_observable_axis axis)
+{
+    static const char *const names[NORMA_N_OBSERVABLE_AXES] = {
+        [NORMA_OBSERVABLE_AXIS_TAU] = "tau", [NORMA_OBSERVABLE_AXIS_K] = "k"};
+    return names[axis];
+}
+
+int64_t norma_observable_n_values(norma_observable observable,
+                                  const norma_observable_request *request)
+{
+    const int64_t lengths[NORMA_N_OBSERVABLE_AXES] = {[NORMA_OBSERVABLE_AXIS_ONE] = 1,
+                                                      [NORMA_OBSERVABLE_AXIS_TAU] = request->n_tau,
+                                                      [NORMA_OBSERVABLE_AXIS_K] =
+                                                          request->n_singular};
+    return lengths[table[observable].axis];
+}
+
+const char *norma_observable_label(norma_observable observable,
+                                   const norma_observable_request *request, int64_t v,
+                                   char out[NORMA_OBSERVABLE_LABEL])
+{
+    const norma_observable_axis axis = table[observable].axis;
+    if (axis == NORMA_OBSERVABLE_AXIS_ONE)
+        (void)snprintf(out, NORMA_OBSERVABLE_LABEL, "-");
+    else if (axis == NORMA_OBSERVABLE_AXIS_TAU)
+        (void)snprintf(out, NORMA_OBSERVABLE_LABEL, "tau=%g", request->tau[v]);
+    else
+        (void)snprintf(out, NORMA_OBSERVABLE_LABEL, "k=%lld", (long long)v + 1);
+    return out;
 }
 
 static norma_status parse_one(const char *word, norma_observable_set *out)

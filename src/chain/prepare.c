@@ -1,4 +1,4 @@
-/* What a chain will be, before anything is allocated: checks, kernels, sizes, memory. */
+/* Everything about a chain that takes no memory: checks, kernels, sizes. */
 #include "src/chain/chain_state.h"
 #include "src/chain/single.h"
 
@@ -12,50 +12,64 @@
 #define PANEL_BYTES ((int64_t)1 << 18)
 #define PANEL_LEAST_ROWS 128
 
-bool norma_chain_wants(const norma_chain *chain, norma_observable observable)
+/* The property that an observable needs of its chain. */
+static norma_status check_requirement(const norma_chain *chain, norma_observable observable)
 {
-    return (chain->request.wanted & NORMA_OBSERVABLE_BIT(observable)) != 0;
+    const norma_chain_spec *spec = &chain->spec;
+    const norma_observable_request *request = &chain->request;
+    const norma_observable_descriptor *o = norma_observable_get(observable);
+    const double least = norma_chain_single_rank_tolerance(spec);
+    switch (o->requirement) {
+    case NORMA_OBSERVABLE_NEEDS_TWO_SAMPLES:
+        if (spec->batch < 2)
+            return NORMA_FAIL(NORMA_CONFIG, "%s compares two samples; the batch is 1", o->name);
+        return NORMA_OK;
+    case NORMA_OBSERVABLE_NEEDS_REFERENCE:
+        if (!request->gram_reference && !norma_chain_has_fixed_point(spec) &&
+            !(spec->norm == NORMA_CHAIN_NORM_NONE && norma_chain_spec_is_linear(spec)))
+            return NORMA_FAIL(NORMA_CONFIG,
+                              "%s has no fixed point to compare with here (it needs bn or "
+                              "bn-centered before the activation, no residual, gain or eps)",
+                              o->name);
+        return NORMA_OK;
+    case NORMA_OBSERVABLE_NEEDS_RANK_TOLERANCE:
+        if (spec->single && !request->rank_single && request->rank_tolerance < least)
+            return NORMA_FAIL(NORMA_CONFIG,
+                              "%s of a chain in single precision counts rounding errors below "
+                              "%.2g of the largest singular value: use rank precision single, or "
+                              "a rank tolerance from there on",
+                              o->name, least);
+        return NORMA_OK;
+    default:
+        return NORMA_OK;
+    }
 }
 
-bool norma_chain_wants_frame(const norma_chain *chain)
-{
-    return chain->request.lyapunov || norma_chain_wants(chain, NORMA_OBSERVABLE_LOG_SIGMA_MIN);
-}
-
-bool norma_chain_has_fixed_point(const norma_chain_spec *spec)
-{
-    return (spec->norm == NORMA_CHAIN_NORM_BN || spec->norm == NORMA_CHAIN_NORM_BN_CENTERED) &&
-           spec->order == NORMA_CHAIN_NORM_ACT && isinf(spec->residual) &&
-           spec->gain_exponent == 0 && spec->bn_eps == 0;
-}
-
+/* Lengths of the axes, and everything that an observable needs. */
 static norma_status check_request(const norma_chain *chain)
 {
     const norma_chain_spec *spec = &chain->spec;
     const norma_observable_request *request = &chain->request;
     int64_t smaller = spec->width < spec->batch ? spec->width : spec->batch;
     bool columns = spec->norm == NORMA_CHAIN_NORM_LN || spec->norm == NORMA_CHAIN_NORM_RMS;
-    bool none = spec->norm == NORMA_CHAIN_NORM_NONE;
     if (request->n_tau < 0 || request->n_tau > NORMA_OBSERVABLE_MAX_TAU)
-        return NORMA_FAIL(NORMA_CONFIG, "soft_rank takes up to %d thresholds tau, not %d",
+        return NORMA_FAIL(NORMA_CONFIG, "at most %d thresholds tau, not %d",
                           NORMA_OBSERVABLE_MAX_TAU, request->n_tau);
-    if (norma_chain_wants(chain, NORMA_OBSERVABLE_SINGULAR_VALUE) &&
-        (request->n_singular < 1 || request->n_singular > smaller))
-        return NORMA_FAIL(NORMA_CONFIG, "singular_value: k must be 1 to %lld, not %d",
-                          (long long)smaller, request->n_singular);
-    if (spec->batch < 2 && (norma_chain_wants(chain, NORMA_OBSERVABLE_COSINE) ||
-                            norma_chain_wants(chain, NORMA_OBSERVABLE_GRAM_12)))
-        return NORMA_FAIL(NORMA_CONFIG, "cosine and gram_12 compare two samples; the batch is 1");
     if (norma_chain_wants_frame(chain) && (!norma_chain_spec_is_linear(spec) || columns ||
                                            spec->batch > spec->width || spec->bn_eps > 0))
         return NORMA_FAIL(NORMA_CONFIG,
                           "log_sigma_min and Lyapunov exponents need a linear chain with norm bn, "
                           "bn-centered or none, no bn-eps, and a batch of at most the width");
-    if (norma_chain_wants(chain, NORMA_OBSERVABLE_GRAM_DISTANCE) && !request->gram_reference &&
-        !norma_chain_has_fixed_point(spec) && !(none && norma_chain_spec_is_linear(spec)))
-        return NORMA_FAIL(NORMA_CONFIG,
-                          "gram_distance has no fixed point to compare with here (it needs bn or "
-                          "bn-centered before the activation, no residual, gain or eps)");
+    for (int k = 0; k < NORMA_N_OBSERVABLES; k++) {
+        const norma_observable_descriptor *o = norma_observable_get((norma_observable)k);
+        if (!norma_chain_wants(chain, (norma_observable)k))
+            continue;
+        if (o->axis == NORMA_OBSERVABLE_AXIS_K &&
+            (request->n_singular < 1 || request->n_singular > smaller))
+            return NORMA_FAIL(NORMA_CONFIG, "%s: k must be 1 to %lld, not %d", o->name,
+                              (long long)smaller, request->n_singular);
+        NORMA_TRY(check_requirement(chain, (norma_observable)k));
+    }
     return NORMA_OK;
 }
 
@@ -94,8 +108,6 @@ static bool is_scale_free(const norma_chain_spec *spec)
 /* What a chain in single precision cannot carry. */
 static norma_status check_single(const norma_chain *chain)
 {
-    const norma_observable_request *request = &chain->request;
-    const double least = norma_chain_single_rank_tolerance(&chain->spec);
     if (!chain->spec.single)
         return NORMA_OK;
     if (norma_chain_wants_frame(chain))
@@ -108,13 +120,6 @@ static norma_status check_single(const norma_chain *chain)
                           "vector registers, in double precision only: use precision double",
                           (long long)chain->spec.width, (long long)chain->spec.batch,
                           NORMA_LANES_MAX_SIZE, NORMA_LANES_MAX_SIZE);
-    if (norma_chain_wants(chain, NORMA_OBSERVABLE_NUMERICAL_RANK) && !request->rank_single &&
-        request->rank_tolerance < least)
-        return NORMA_FAIL(NORMA_CONFIG,
-                          "numerical_rank of a chain in single precision counts rounding errors "
-                          "below %.2g of the largest singular value: use rank precision single, or "
-                          "a rank tolerance from there on",
-                          least);
     return NORMA_OK;
 }
 
@@ -124,9 +129,7 @@ static void set_offsets(norma_chain *chain)
     for (int k = 0; k < NORMA_N_OBSERVABLES; k++) {
         chain->offset[k] = at;
         if (norma_chain_wants(chain, (norma_observable)k))
-            at += k == NORMA_OBSERVABLE_SOFT_RANK        ? chain->request.n_tau
-                  : k == NORMA_OBSERVABLE_SINGULAR_VALUE ? chain->request.n_singular
-                                                         : 1;
+            at += norma_observable_n_values((norma_observable)k, &chain->request);
     }
     chain->offset[NORMA_N_OBSERVABLES] = at;
 }
@@ -147,6 +150,8 @@ norma_status norma_chain_prepare(norma_chain *chain, const norma_chain_spec *spe
     chain->spec = *spec;
     chain->input = *input;
     chain->request = *request;
+    for (int f = 0; f < NORMA_N_OBSERVABLE_FAMILIES; f++)
+        chain->family[f] = request->wanted & norma_observable_of_family((norma_observable_family)f);
     NORMA_TRY(norma_chain_spec_finish(&chain->spec));
     NORMA_TRY(norma_chain_input_finish(&chain->input, spec->width, chain->spec.batch));
     NORMA_TRY(check_request(chain));
@@ -157,31 +162,21 @@ norma_status norma_chain_prepare(norma_chain *chain, const norma_chain_spec *spe
         chain->kernels = norma_lanes_get_solo();
     chain->lanes = chain->kernels ? chain->kernels->lanes : 1;
     chain->scale_free = is_scale_free(&chain->spec);
+    chain->gram_from_input = norma_chain_wants(chain, NORMA_OBSERVABLE_GRAM_DISTANCE) &&
+                             !request->gram_reference && !norma_chain_has_fixed_point(&chain->spec);
     int64_t longest = chain->spec.width > chain->spec.batch ? chain->spec.width : chain->spec.batch;
     chain->n_lapack = 128 * longest + 4160;
     set_offsets(chain);
     set_panel(chain);
-    return NORMA_OK;
+    double ignored = 0;
+    return norma_chain_wants_frame(chain)
+               ? norma_chain_frame_measure(chain->spec.width, chain->spec.batch,
+                                           norma_chain_is_centered(chain), &ignored,
+                                           &chain->n_frame_state)
+               : NORMA_OK;
 }
 
-/* Numbers of the product's workspace, as alloc_product in chain.c makes it. */
-static double product_numbers(const norma_chain *chain)
-{
-    const double d = (double)chain->spec.width, n = (double)chain->spec.batch;
-    const double panel = (double)(chain->panel_rows * chain->lanes) * d;
-    const bool exact = chain->spec.law == NORMA_CHAIN_LAW_EXACT;
-    const bool haar = norma_law_get(chain->spec.weights)->source == NORMA_LAW_HAAR;
-    double numbers = exact ? d * n + n * n : haar ? 0 : panel;
-    if (exact || haar)
-        numbers += d * n + d + (double)chain->n_lapack;
-    if (haar)
-        numbers += d * (exact ? n : d) + d;
-    if (chain->spec.single)
-        numbers += 0.5 * (panel + (double)chain->panel_rows * n + d * n);
-    return numbers;
-}
-
-static const char *why_not_shared(const norma_chain *chain)
+const char *norma_chain_why_not_shared(const norma_chain *chain)
 {
     if (chain->spec.law == NORMA_CHAIN_LAW_EXACT)
         return "law exact draws no W whose rows could be dealt out (--law pathwise does)";
@@ -190,36 +185,4 @@ static const char *why_not_shared(const norma_chain *chain)
     if (norma_chain_wants_frame(chain))
         return "log_sigma_min and Lyapunov exponents are followed by one rank";
     return use_lanes(chain) ? "a chain with width and batch up to 64 is too small" : NULL;
-}
-
-void norma_chain_needs_get(const norma_chain *chain, norma_chain_needs *needs)
-{
-    const double d = (double)chain->spec.width, n = (double)chain->spec.batch;
-    const double lanes = chain->lanes, longest = fmax(d, n);
-    const bool centered = chain->spec.norm == NORMA_CHAIN_NORM_BN_CENTERED;
-    double state = d * n * lanes;
-    double numbers = 2 * d * n * lanes + 4 * longest * lanes + product_numbers(chain);
-    if (norma_chain_wants(chain, NORMA_OBSERVABLE_GRAM_DISTANCE)) {
-        numbers += lanes * n * n;
-        state += norma_chain_has_fixed_point(&chain->spec) ? 0 : lanes * n * n;
-    }
-    if (norma_chain_wants_frame(chain)) {
-        double k = centered ? n - 1 : n;
-        numbers += 2 * d * k + 2 * k * k + 67 * k + d;
-        state += d * k + k * k + k;
-    }
-    needs->lanes = chain->lanes;
-    needs->not_shared = why_not_shared(chain);
-    needs->bytes = 8 * numbers + norma_chain_scratch_bytes(chain);
-    needs->state_bytes = 8 * state;
-}
-
-norma_status norma_chain_check(const norma_chain_spec *spec, const norma_chain_input *input,
-                               const norma_observable_request *request, int64_t n_replicas,
-                               norma_chain_needs *needs)
-{
-    norma_chain chain = {0};
-    NORMA_TRY(norma_chain_prepare(&chain, spec, input, request, n_replicas));
-    norma_chain_needs_get(&chain, needs);
-    return NORMA_OK;
 }
