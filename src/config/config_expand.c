@@ -236,6 +236,38 @@ static norma_status expand_item(const norma_option *option, const char *text, in
     return norma_config_values_push(values, option, &value);
 }
 
+/* Whether text .. end is a number, blanks around it. */
+static bool is_number(const char *text, const char *end)
+{
+    char copy[64];
+    double value = 0;
+    while (text < end && strchr(" \t\r\n", *text))
+        text++;
+    while (end > text && strchr(" \t\r\n", end[-1]))
+        end--;
+    if (end - text >= (int64_t)sizeof copy)
+        return false;
+    memcpy(copy, text, (size_t)(end - text));
+    copy[end - text] = '\0';
+    return norma_number_read_real(copy, &value) == NORMA_NUMBER_OK;
+}
+
+/* The comma that ends an item, or `end`. In a list of names, numbers behind a name with parameters
+ * ("hermite-sum:0,0.4,0.9") are parameters of that name as well. */
+static const char *item_end(const norma_option *option, const char *item, const char *end)
+{
+    const char *comma = memchr(item, ',', (size_t)(end - item));
+    if (!comma || option->type != NORMA_OPTION_STRING || !memchr(item, ':', (size_t)(comma - item)))
+        return comma ? comma : end;
+    while (comma) {
+        const char *next = memchr(comma + 1, ',', (size_t)(end - comma - 1));
+        if (!is_number(comma + 1, next ? next : end))
+            return comma;
+        comma = next;
+    }
+    return end;
+}
+
 norma_status norma_config_expand(const norma_option *option, const char *text, int64_t length,
                                  const norma_config_place *place, norma_config_values *values)
 {
@@ -247,8 +279,8 @@ norma_status norma_config_expand(const norma_option *option, const char *text, i
     }
     const char *end = text + length;
     for (const char *item = text; item <= end;) {
-        const char *comma = memchr(item, ',', (size_t)(end - item));
-        const char *stop = comma ? comma : end;
+        const char *stop = item_end(option, item, end);
+        const char *comma = stop < end ? stop : NULL;
         if (strspn(item, " \t\r\n") >= (size_t)(stop - item) && (comma || item > text))
             return NORMA_FAIL(place->status, "%s: an empty item in the list %s", place->where,
                               norma_text_quote(text, (size_t)length, quoted));

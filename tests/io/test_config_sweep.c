@@ -46,6 +46,23 @@ static void check_reals(const char *flags, const double *expected, int64_t n)
         check_reals(flags, list, sizeof list / sizeof list[0]);                                    \
     } while (0)
 
+/* Numbers behind a name with parameters are parameters of that name. */
+static void names_with_numbers(void **state)
+{
+    (void)state;
+    static const char *const expected[] = {"a", "sum:0,0.4,-1e-3", "b:2"};
+    norma_config *c = NULL;
+    norma_test_ok(fixture_read("--data a,sum:0,0.4,-1e-3,b:2", NULL, &c));
+    assert_int_equal(norma_config_get_count(c, "data"), 3);
+    for (int64_t i = 0; i < 3; i++)
+        assert_string_equal(norma_config_get_text(c, i, "data"), expected[i]);
+    norma_config_destroy(&c);
+    norma_test_ok(fixture_read("--data sum:1,x,2", NULL, &c)); /* x is a name, and so 2 is one */
+    assert_int_equal(norma_config_get_count(c, "data"), 3);
+    norma_config_destroy(&c);
+    usage("--data sum:1,,2", "--data: an empty item in the list 'sum:1,,2'");
+}
+
 static void whole_ranges(void **state)
 {
     (void)state;
@@ -261,15 +278,11 @@ static void settled_later(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(whole_ranges),
-    cmocka_unit_test(seed_ranges),
-    cmocka_unit_test(real_ranges),
-    cmocka_unit_test(bad_ranges),
-    cmocka_unit_test(long_geometric_range),
-    cmocka_unit_test(too_many),
-    cmocka_unit_test(product),
-    cmocka_unit_test(same_sweep),
-    cmocka_unit_test(settled_later),
+    cmocka_unit_test(names_with_numbers), cmocka_unit_test(whole_ranges),
+    cmocka_unit_test(seed_ranges),        cmocka_unit_test(real_ranges),
+    cmocka_unit_test(bad_ranges),         cmocka_unit_test(long_geometric_range),
+    cmocka_unit_test(too_many),           cmocka_unit_test(product),
+    cmocka_unit_test(same_sweep),         cmocka_unit_test(settled_later),
 };
 
 norma_test_main_serial("config_sweep", tests)
