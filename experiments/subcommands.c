@@ -7,6 +7,8 @@ static const norma_subcommand table[] = {
      &norma_driver_evaluate},
     {"chain", "Markov chain of representations through up to 10^7 random layers",
      &norma_driver_chain},
+    {"meanfield", "infinite width: kernel maps, fixed points, rates; fluctuations at finite width",
+     &norma_driver_meanfield},
     {"bench", "measure this machine: BLAS, random numbers, solvers, chains, files",
      &norma_driver_bench},
     {"info", "what a result file holds: status, provenance, variables", &norma_driver_info},

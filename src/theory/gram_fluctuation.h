@@ -19,6 +19,9 @@
  */
 #include "src/theory/gram_map.h"
 
+/* The highest Hermite degree of polynomials whose fluctuations are computed. */
+#define NORMA_GRAM_MAX_DEGREE 24
+
 typedef enum norma_gram_kind {
     NORMA_GRAM_SCALAR,
     NORMA_GRAM_VECTOR,
@@ -43,7 +46,7 @@ int64_t norma_gram_multiplicity(norma_gram_kind kind, int64_t n);
 
 /* All of the above for rows of norm sqrt(n). The gradient rate is infinite where the sphere has a
  * dimension (n, or n - 1 when centered) of at most 2. NORMA_CONFIG as norma_gram_map_solve, for
- * collapsed fixed points, and for polynomials of a Hermite degree above 24. */
+ * collapsed fixed points, and for polynomials of a Hermite degree above NORMA_GRAM_MAX_DEGREE. */
 NORMA_MUST_USE norma_status norma_gram_fluctuation_compute(const norma_transfer *phi, int64_t n,
                                                            bool centered,
                                                            norma_gram_fluctuation *out);
