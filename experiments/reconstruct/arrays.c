@@ -2,7 +2,6 @@
 #include "experiments/reconstruct/output.h"
 #include "experiments/reconstruct/statistics.h"
 
-#include "mpi/runtime/agree.h"
 #include "src/base/index.h"
 #include "src/base/mem.h"
 
@@ -167,33 +166,29 @@ norma_status norma_reconstruct_output_add_cell(norma_reconstruct_output *output,
     return NORMA_OK;
 }
 
-static norma_status write_row(norma_reconstruct_output *output, const char *group, const char *name,
-                              int64_t replica, int64_t n, const double *values)
+static norma_status write_row(const norma_reconstruct_writer *writer, const char *group,
+                              const char *name, int64_t replica, int64_t n, const double *values)
 {
     char path[2 * MOST_PATH];
     const int64_t start[] = {replica, 0};
     const int64_t count[] = {1, n};
     snprintf(path, sizeof path, "%s/%s", group, name);
-    return norma_reconstruct_output_put(output, path, NORMA_FLOAT64, start, count, values);
+    return norma_reconstruct_writer_put(writer, path, NORMA_FLOAT64, start, count, values);
 }
 
-/* What all ranks know of a status: groups do not communicate while they write. */
-static norma_status settle(const norma_reconstruct_output *output, norma_status status)
-{
-    return output->grouped ? status : norma_agree(output->runtime->world, status);
-}
-
-/* This rank's part of values that the ranks of the file, or of the group, share. */
-static norma_status write_share(norma_reconstruct_output *output, const char *path,
+/* This rank's part of values that the ranks of the team share. */
+static norma_status write_share(const norma_reconstruct_writer *writer, const char *path,
                                 const int64_t *start, const int64_t *count, const double *values)
 {
-    if (output->grouped)
-        return norma_result_write_local(output->file, path, NORMA_FLOAT64, start, count, values);
-    return norma_result_write(output->file, path, NORMA_FLOAT64, start, count, values);
+    norma_result *file = writer->output->file;
+    if (writer->is_world)
+        return norma_result_write(file, path, NORMA_FLOAT64, start, count, values);
+    return norma_team_agree(
+        writer->team, norma_result_write_local(file, path, NORMA_FLOAT64, start, count, values));
 }
 
 /* The four arrays of one affine map as a batch norm computes it; prefix "bn1" or "bn2". */
-static norma_status write_batch_norm(norma_reconstruct_output *output, const char *group,
+static norma_status write_batch_norm(const norma_reconstruct_writer *writer, const char *group,
                                      const char *prefix, int64_t replica, int64_t n,
                                      const norma_bn_statistics *statistics, const double *gamma,
                                      const double *beta)
@@ -201,42 +196,42 @@ static norma_status write_batch_norm(norma_reconstruct_output *output, const cha
     static const char *const names[] = {"weight", "bias", "running_mean", "running_var"};
     double *values = NULL;
     norma_status status = NORMA_OK;
-    double eps = norma_config_get_real(output->config, 0, "bn-eps");
-    NORMA_TRY(settle(output, NORMA_ALLOC(values, 4 * n)));
+    double eps = norma_config_get_real(writer->output->config, 0, "bn-eps");
+    NORMA_TRY(norma_team_agree(writer->team, NORMA_ALLOC(values, 4 * n)));
     norma_maps_to_batch_norm(n, gamma, beta, eps, statistics, values, values + n, values + 2 * n,
                              values + 3 * n);
     for (int k = 0; k < 4 && status == NORMA_OK; k++) {
         char name[32];
         snprintf(name, sizeof name, "%s_%s", prefix, names[k]);
-        status = write_row(output, group, name, replica, n, values + k * n);
+        status = write_row(writer, group, name, replica, n, values + k * n);
     }
     NORMA_FREE(values);
     return status;
 }
 
-static norma_status write_maps(norma_reconstruct_output *output, const char *group,
+static norma_status write_maps(const norma_reconstruct_writer *writer, const char *group,
                                const norma_reconstruct_layer *layer, int64_t replica)
 {
     const norma_maps *maps = layer->maps;
     int64_t c1 = maps->n_features;
     int64_t c2 = maps->n_channels_out;
-    NORMA_TRY(write_row(output, group, "gamma1", replica, c1, maps->gamma1));
-    NORMA_TRY(write_row(output, group, "beta1", replica, c1, maps->beta1));
-    NORMA_TRY(write_row(output, group, "gamma2", replica, c2, maps->gamma2));
-    NORMA_TRY(write_row(output, group, "beta2", replica, c2, maps->beta2));
-    NORMA_TRY(write_row(output, group, "linear_region", replica, 2,
+    NORMA_TRY(write_row(writer, group, "gamma1", replica, c1, maps->gamma1));
+    NORMA_TRY(write_row(writer, group, "beta1", replica, c1, maps->beta1));
+    NORMA_TRY(write_row(writer, group, "gamma2", replica, c2, maps->gamma2));
+    NORMA_TRY(write_row(writer, group, "beta2", replica, c2, maps->beta2));
+    NORMA_TRY(write_row(writer, group, "linear_region", replica, 2,
                         (const double[]){maps->region.low, maps->region.high}));
-    NORMA_TRY(write_batch_norm(output, group, "bn1", replica, c1, &layer->statistics1, maps->gamma1,
+    NORMA_TRY(write_batch_norm(writer, group, "bn1", replica, c1, &layer->statistics1, maps->gamma1,
                                maps->beta1));
-    NORMA_TRY(write_batch_norm(output, group, "bn2", replica, c2, &layer->statistics2, maps->gamma2,
+    NORMA_TRY(write_batch_norm(writer, group, "bn2", replica, c2, &layer->statistics2, maps->gamma2,
                                maps->beta2));
     if (!layer->statistics1.bias)
         return NORMA_OK;
-    NORMA_TRY(write_row(output, group, "conv1_bias", replica, c1, layer->statistics1.bias));
-    return write_row(output, group, "conv2_bias", replica, c2, layer->statistics2.bias);
+    NORMA_TRY(write_row(writer, group, "conv1_bias", replica, c1, layer->statistics1.bias));
+    return write_row(writer, group, "conv2_bias", replica, c2, layer->statistics2.bias);
 }
 
-static norma_status write_skip(norma_reconstruct_output *output, const char *group,
+static norma_status write_skip(const norma_reconstruct_writer *writer, const char *group,
                                const norma_reconstruct_layer *layer, int64_t replica)
 {
     const norma_kernel_shape *kernel = &layer->shape.kernel.target;
@@ -245,11 +240,11 @@ static norma_status write_skip(norma_reconstruct_output *output, const char *gro
                              kernel->height, kernel->width};
     char path[2 * MOST_PATH];
     snprintf(path, sizeof path, "%s/Ws", group);
-    return norma_reconstruct_output_put(output, path, NORMA_FLOAT64, start, count, layer->skip);
+    return norma_reconstruct_writer_put(writer, path, NORMA_FLOAT64, start, count, layer->skip);
 }
 
 /* Each rank draws and writes its share of the features. */
-static norma_status write_weights(norma_reconstruct_output *output, const char *group,
+static norma_status write_weights(const norma_reconstruct_writer *writer, const char *group,
                                   const norma_reconstruct_layer *layer, int64_t replica)
 {
     const norma_kernel *kernel = &layer->shape.kernel;
@@ -258,7 +253,8 @@ static norma_status write_weights(norma_reconstruct_output *output, const char *
     int64_t c2 = layer->shape.n_channels_out;
     int64_t taps2 = norma_kernel_taps(kernel->second);
     int64_t first = 0;
-    int64_t n = norma_index_share(layer->n_features, output->n_sharers, output->sharer, &first);
+    int64_t n = norma_index_share(layer->n_features, writer->team->chain.size,
+                                  writer->team->chain.rank, &first);
     double *drawn = NULL;
     double *turned = NULL;
     char path[2 * MOST_PATH];
@@ -266,14 +262,14 @@ static norma_status write_weights(norma_reconstruct_output *output, const char *
     norma_status status = NORMA_ALLOC(drawn, n * (width1 > width2 ? width1 : width2));
     if (status == NORMA_OK)
         status = NORMA_ALLOC(turned, n * width2);
-    NORMA_GOTO(status, settle(output, status));
+    NORMA_GOTO(status, norma_team_agree(writer->team, status));
 
     norma_tensor_fill(layer->w1, first, n, drawn);
     snprintf(path, sizeof path, "%s/W1", group);
     const int64_t start1[] = {replica, first, 0, 0, 0};
     const int64_t count1[] = {1, n, layer->shape.n_channels_in, kernel->first.height,
                               kernel->first.width};
-    NORMA_GOTO(status, write_share(output, path, start1, count1, drawn));
+    NORMA_GOTO(status, write_share(writer, path, start1, count1, drawn));
 
     /* Stored by feature here, by output channel in the file, as PyTorch has it. */
     norma_tensor_fill(layer->w2, first, n, drawn);
@@ -284,24 +280,25 @@ static norma_status write_weights(norma_reconstruct_output *output, const char *
     snprintf(path, sizeof path, "%s/W2", group);
     const int64_t start2[] = {replica, 0, first, 0, 0};
     const int64_t count2[] = {1, c2, n, kernel->second.height, kernel->second.width};
-    NORMA_GOTO(status, write_share(output, path, start2, count2, turned));
+    NORMA_GOTO(status, write_share(writer, path, start2, count2, turned));
     if (layer->skip)
-        status = write_skip(output, group, layer, replica);
+        status = write_skip(writer, group, layer, replica);
 done:
     NORMA_FREE(turned);
     NORMA_FREE(drawn);
     return status;
 }
 
-norma_status norma_reconstruct_output_arrays(norma_reconstruct_output *output,
+norma_status norma_reconstruct_output_arrays(const norma_reconstruct_writer *writer,
                                              const norma_reconstruct_cell *cell, int64_t replica,
                                              int64_t layer)
 {
+    const norma_reconstruct_output *output = writer->output;
     char group[MOST_PATH];
     layer_group(output, cell->number, layer, group);
     if (output->save_gamma)
-        NORMA_TRY(write_maps(output, group, &cell->layers[layer], replica));
+        NORMA_TRY(write_maps(writer, group, &cell->layers[layer], replica));
     if (output->save_weights)
-        NORMA_TRY(write_weights(output, group, &cell->layers[layer], replica));
+        NORMA_TRY(write_weights(writer, group, &cell->layers[layer], replica));
     return NORMA_OK;
 }

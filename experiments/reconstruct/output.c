@@ -126,42 +126,39 @@ static norma_status add_fields(norma_reconstruct_output *output, const field *fi
     return NORMA_OK;
 }
 
-void norma_reconstruct_output_group(norma_reconstruct_output *output, int rank, int n_ranks)
+norma_reconstruct_writer norma_reconstruct_writer_of_local(norma_reconstruct_output *output,
+                                                           const norma_team *team)
 {
-    output->grouped = true;
-    output->sharer = rank;
-    output->n_sharers = n_ranks;
+    return (norma_reconstruct_writer){
+        .output = output, .team = team, .is_world = team->chain.size == output->runtime->size};
 }
 
-void norma_reconstruct_output_ungroup(norma_reconstruct_output *output)
+norma_status norma_reconstruct_writer_put(const norma_reconstruct_writer *writer,
+                                          const char *variable, norma_type type,
+                                          const int64_t *start, const int64_t *count,
+                                          const void *values)
 {
-    output->grouped = false;
-    output->sharer = output->runtime->rank;
-    output->n_sharers = output->runtime->size;
-}
-
-norma_status norma_reconstruct_output_put(norma_reconstruct_output *output, const char *variable,
-                                          norma_type type, const int64_t *start,
-                                          const int64_t *count, const void *values)
-{
-    if (!output->grouped)
-        return norma_result_write_replicated(output->file, variable, type, start, count, values);
-    if (output->sharer != 0)
-        return NORMA_OK;
-    return norma_result_write_local(output->file, variable, type, start, count, values);
+    norma_result *file = writer->output->file;
+    norma_status status = NORMA_OK;
+    if (writer->is_world)
+        return norma_result_write_replicated(file, variable, type, start, count, values);
+    if (norma_team_is_root_local(writer->team))
+        status = norma_result_write_local(file, variable, type, start, count, values);
+    return norma_team_agree(writer->team, status);
 }
 
 /* start[] of an element of a sweep's variable: the cell's indices, then trailing ones. */
-static norma_status write_field(norma_reconstruct_output *output, const field *f, int64_t cell,
-                                const int64_t *trailing, int n_trailing, const void *record)
+static norma_status write_field(const norma_reconstruct_writer *writer, const field *f,
+                                int64_t cell, const int64_t *trailing, int n_trailing,
+                                const void *record)
 {
     int64_t start[NORMA_MAX_DIMENSIONS];
     double value = field_value(f, record);
-    norma_sweep_dimensions_index(output->config, cell, trailing, n_trailing, start);
+    norma_sweep_dimensions_index(writer->output->config, cell, trailing, n_trailing, start);
     if (f->kind == REAL)
-        return norma_reconstruct_output_put(output, f->name, NORMA_FLOAT64, start, NULL, &value);
+        return norma_reconstruct_writer_put(writer, f->name, NORMA_FLOAT64, start, NULL, &value);
     int32_t count = value > 2147483647.0 ? 2147483647 : (int32_t)value;
-    return norma_reconstruct_output_put(output, f->name, NORMA_INT32, start, NULL, &count);
+    return norma_reconstruct_writer_put(writer, f->name, NORMA_INT32, start, NULL, &count);
 }
 
 static norma_status add_solver_variable(norma_reconstruct_output *output)
@@ -307,7 +304,6 @@ norma_reconstruct_output_layout(norma_reconstruct_output *output, const norma_ru
     output->file = file;
     output->config = config;
     output->runtime = runtime;
-    norma_reconstruct_output_ungroup(output);
     output->with_images = inputs->dataset != NULL;
     output->n_replicas = norma_config_get_integer(config, 0, "replicas");
     output->n_layers = first->n_layers;
@@ -325,7 +321,7 @@ norma_reconstruct_output_layout(norma_reconstruct_output *output, const norma_ru
     return norma_result_set_default(file, "/rmse");
 }
 
-norma_status norma_reconstruct_output_layer(norma_reconstruct_output *output, int64_t cell,
+norma_status norma_reconstruct_output_layer(const norma_reconstruct_writer *writer, int64_t cell,
                                             int64_t replica, int64_t layer,
                                             const norma_layer_solution *solution,
                                             const norma_reconstruct_layer_extra *extra)
@@ -333,28 +329,29 @@ norma_status norma_reconstruct_output_layer(norma_reconstruct_output *output, in
     const int64_t at[] = {replica, layer};
     int64_t start[NORMA_MAX_DIMENSIONS];
     for (int i = 0; i < N_LAYER_FIELDS; i++)
-        NORMA_TRY(write_field(output, &layer_fields[i], cell, at, 2, solution));
+        NORMA_TRY(write_field(writer, &layer_fields[i], cell, at, 2, solution));
     for (int i = 0; i < N_EXTRA_FIELDS; i++)
-        NORMA_TRY(write_field(output, &extra_fields[i], cell, at, 2, extra));
+        NORMA_TRY(write_field(writer, &extra_fields[i], cell, at, 2, extra));
     int8_t solver = (int8_t)solution->solver;
     int8_t stopping = (int8_t)solution->stopping;
-    norma_sweep_dimensions_index(output->config, cell, at, 2, start);
-    NORMA_TRY(norma_reconstruct_output_put(output, "stopping", NORMA_NAME, start, NULL, &stopping));
-    return norma_reconstruct_output_put(
-        output, norma_sweep_dimensions_has(output->config, "solver") ? "solver_used" : "solver",
+    norma_sweep_dimensions_index(writer->output->config, cell, at, 2, start);
+    NORMA_TRY(norma_reconstruct_writer_put(writer, "stopping", NORMA_NAME, start, NULL, &stopping));
+    return norma_reconstruct_writer_put(
+        writer,
+        norma_sweep_dimensions_has(writer->output->config, "solver") ? "solver_used" : "solver",
         NORMA_NAME, start, NULL, &solver);
 }
 
-norma_status norma_reconstruct_output_evaluation(norma_reconstruct_output *output, int64_t cell,
-                                                 int64_t replica,
+norma_status norma_reconstruct_output_evaluation(const norma_reconstruct_writer *writer,
+                                                 int64_t cell, int64_t replica,
                                                  const norma_evaluate_result *result)
 {
     int64_t start[NORMA_MAX_DIMENSIONS];
     for (int i = 0; i < N_RUN_FIELDS; i++)
-        NORMA_TRY(write_field(output, &run_fields[i], cell, &replica, 1, result));
+        NORMA_TRY(write_field(writer, &run_fields[i], cell, &replica, 1, result));
     double rate = 1e-9 * result->n_flops / result->seconds;
-    norma_sweep_dimensions_index(output->config, cell, &replica, 1, start);
-    return norma_reconstruct_output_put(output, "gflops_evaluation", NORMA_FLOAT64, start, NULL,
+    norma_sweep_dimensions_index(writer->output->config, cell, &replica, 1, start);
+    return norma_reconstruct_writer_put(writer, "gflops_evaluation", NORMA_FLOAT64, start, NULL,
                                         &rate);
 }
 

@@ -7,6 +7,7 @@
  */
 #include "experiments/reconstruct/setup.h"
 #include "io/result/result.h"
+#include "mpi/runtime/team.h"
 
 /* What evaluation told about a layer's source pair. */
 typedef struct norma_reconstruct_layer_extra {
@@ -27,8 +28,6 @@ typedef struct norma_reconstruct_output {
     const norma_config *config;   /* borrowed */
     const norma_runtime *runtime; /* borrowed */
     bool save_gamma, save_weights, with_images;
-    bool grouped;          /* layers are written by groups of ranks, each its own, without a word */
-    int sharer, n_sharers; /* this rank among those that write a layer together, and their number */
     int64_t n_replicas, n_layers;
 } norma_reconstruct_output;
 
@@ -46,14 +45,20 @@ NORMA_MUST_USE norma_status norma_reconstruct_output_layout(norma_reconstruct_ou
                                                             const norma_reconstruct_cell *first,
                                                             norma_result *file);
 
-/* From now on, and until ungrouped, norma_reconstruct_output_layer and _arrays are called by groups
- * of n_ranks ranks, each for layers of its own; this rank is number `rank` of its group. They do
- * not communicate then, and the caller agrees on their status. Local. */
-void norma_reconstruct_output_group(norma_reconstruct_output *output, int rank, int n_ranks);
-void norma_reconstruct_output_ungroup(norma_reconstruct_output *output);
+/* The ranks that write something together: all of the file's, or a group of them, or one alone.
+ * Different groups write different layers, in any order. */
+typedef struct norma_reconstruct_writer {
+    norma_reconstruct_output *output; /* borrowed */
+    const norma_team *team;           /* borrowed */
+    bool is_world;                    /* the team has all ranks of the file */
+} norma_reconstruct_writer;
 
-/* Values that all ranks, or all of the group, hold; start and count as in norma_result_write. */
-NORMA_MUST_USE norma_status norma_reconstruct_output_put(norma_reconstruct_output *output,
+norma_reconstruct_writer norma_reconstruct_writer_of_local(norma_reconstruct_output *output,
+                                                           const norma_team *team);
+
+/* Writes values that all ranks of the team hold; start and count as in norma_result_write.
+ * Collective over the writer's team; the status is agreed on. */
+NORMA_MUST_USE norma_status norma_reconstruct_writer_put(const norma_reconstruct_writer *writer,
                                                          const char *variable, norma_type type,
                                                          const int64_t *start, const int64_t *count,
                                                          const void *values);
@@ -62,13 +67,13 @@ NORMA_MUST_USE norma_status norma_reconstruct_output_put(norma_reconstruct_outpu
 NORMA_MUST_USE norma_status norma_reconstruct_output_add_cell(norma_reconstruct_output *output,
                                                               const norma_reconstruct_cell *cell);
 
-/* The scalars of one layer. Collective. */
+/* The scalars of one layer. Collective over the writer's team. */
 NORMA_MUST_USE norma_status norma_reconstruct_output_layer(
-    norma_reconstruct_output *output, int64_t cell, int64_t replica, int64_t layer,
+    const norma_reconstruct_writer *writer, int64_t cell, int64_t replica, int64_t layer,
     const norma_layer_solution *solution, const norma_reconstruct_layer_extra *extra);
 
-/* The arrays of one layer: affine maps, weights. Collective. */
-NORMA_MUST_USE norma_status norma_reconstruct_output_arrays(norma_reconstruct_output *output,
+/* The arrays of one layer: affine maps, weights. Collective over the writer's team. */
+NORMA_MUST_USE norma_status norma_reconstruct_output_arrays(const norma_reconstruct_writer *writer,
                                                             const norma_reconstruct_cell *cell,
                                                             int64_t replica, int64_t layer);
 
@@ -76,10 +81,10 @@ NORMA_MUST_USE norma_status norma_reconstruct_output_arrays(norma_reconstruct_ou
 NORMA_MUST_USE norma_status norma_reconstruct_output_memory(norma_reconstruct_output *output,
                                                             int64_t cell, int64_t replica);
 
-/* The comparison of a replica's networks. Collective. */
+/* The comparison of a replica's networks. Collective over the writer's team. */
 NORMA_MUST_USE norma_status
-norma_reconstruct_output_evaluation(norma_reconstruct_output *output, int64_t cell, int64_t replica,
-                                    const norma_evaluate_result *result);
+norma_reconstruct_output_evaluation(const norma_reconstruct_writer *writer, int64_t cell,
+                                    int64_t replica, const norma_evaluate_result *result);
 
 /* Means and 95% confidence intervals over the replicas of a cell. Collective. */
 NORMA_MUST_USE norma_status norma_reconstruct_output_statistics(

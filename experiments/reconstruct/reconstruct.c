@@ -12,8 +12,8 @@
 #include "experiments/job/job.h"
 #include "experiments/reconstruct/journal.h"
 #include "experiments/reconstruct/options.h"
-#include "experiments/reconstruct/queue.h"
 #include "experiments/reconstruct/run.h"
+#include "experiments/reconstruct/waves.h"
 #include "mpi/runtime/agree.h"
 
 static norma_status check(norma_job_context *job)
@@ -51,7 +51,7 @@ static norma_status compute(norma_job_context *job)
 {
     norma_reconstruct_run *run = job->state;
     NORMA_TRY(norma_reconstruct_run_open(run, job));
-    return norma_reconstruct_queue(run, job->checkpoint);
+    return norma_reconstruct_waves_run(run, job);
 }
 
 static void clear(norma_job_context *job)

@@ -75,8 +75,8 @@ void norma_reconstruct_print_row(int64_t cell, int64_t replica, int64_t layer,
                      r->condition_number, r->max_abs_gamma, r->seconds, r->gflops);
 }
 
-static norma_reconstruct_row row_of(const norma_reconstruct_layer *layer,
-                                    const norma_layer_solution *s)
+norma_reconstruct_row norma_reconstruct_row_of(const norma_reconstruct_layer *layer,
+                                               const norma_layer_solution *s)
 {
     return (norma_reconstruct_row){
         .c2 = (double)layer->shape.n_channels_out,
@@ -96,10 +96,11 @@ static norma_reconstruct_row row_of(const norma_reconstruct_layer *layer,
 }
 
 /* Bounds of the pre-activations, then the affine maps that stay inside the linear region. */
-static norma_status make_maps(norma_reconstruct_run *run, MPI_Comm comm, norma_evaluate *evaluate,
-                              int64_t number, const norma_layer_solution *solution)
+static norma_status make_maps(MPI_Comm comm, const norma_reconstruct_cell *cell,
+                              norma_evaluate *evaluate, int64_t number,
+                              const norma_layer_solution *solution)
 {
-    norma_reconstruct_layer *layer = &run->cell.layers[number];
+    norma_reconstruct_layer *layer = &cell->layers[number];
     double *lo = NULL;
     double *hi = NULL;
     norma_status status = NORMA_ALLOC(lo, layer->n_features);
@@ -108,13 +109,13 @@ static norma_status make_maps(norma_reconstruct_run *run, MPI_Comm comm, norma_e
     NORMA_GOTO(status, norma_agree(comm, status));
 
     NORMA_GOTO(status, norma_evaluate_bounds(evaluate, number, &layer->source_shape, layer->w1,
-                                             run->cell.bound, lo, hi));
-    norma_bounds_scale(layer->n_features, solution->gamma1, lo, hi, run->cell.accuracy.roundoff, lo,
+                                             cell->bound, lo, hi));
+    norma_bounds_scale(layer->n_features, solution->gamma1, lo, hi, cell->accuracy.roundoff, lo,
                        hi);
     norma_maps_destroy(&layer->maps);
-    status = norma_maps_create(&layer->source_shape, layer->w2, &layer->activation,
-                               &run->cell.accuracy, solution->gamma1, lo, hi, solution->gamma2,
-                               run->cell.network->layers[number].bias, &layer->maps);
+    status = norma_maps_create(&layer->source_shape, layer->w2, &layer->activation, &cell->accuracy,
+                               solution->gamma1, lo, hi, solution->gamma2,
+                               cell->network->layers[number].bias, &layer->maps);
     status = norma_agree(comm, status);
 done:
     NORMA_FREE(hi);
@@ -122,45 +123,64 @@ done:
     return status;
 }
 
-norma_status norma_reconstruct_run_write(norma_reconstruct_run *run, int64_t replica,
+norma_status norma_reconstruct_run_write(const norma_reconstruct_writer *writer,
+                                         const norma_reconstruct_cell *cell, int64_t replica,
                                          int64_t number, const norma_reconstruct_record *record)
 {
-    NORMA_TRY(norma_reconstruct_output_layer(&run->output, run->cell.number, replica, number,
+    NORMA_TRY(norma_reconstruct_output_layer(writer, cell->number, replica, number,
                                              &record->solution, &record->extra));
-    return norma_reconstruct_output_arrays(&run->output, &run->cell, replica, number);
+    return norma_reconstruct_output_arrays(writer, cell, replica, number);
 }
 
-norma_status norma_reconstruct_run_layer(norma_reconstruct_run *run, MPI_Comm comm,
-                                         norma_evaluate *evaluate, int64_t replica, int64_t number,
+norma_status norma_reconstruct_run_layer(norma_reconstruct_run *run,
+                                         const norma_reconstruct_writer *writer,
+                                         norma_reconstruct_cell *cell, norma_evaluate *evaluate,
+                                         int64_t replica, int64_t number,
                                          norma_reconstruct_record *record)
 {
-    norma_reconstruct_layer *layer = &run->cell.layers[number];
+    MPI_Comm comm = writer->team->group;
     norma_layer_solution solution;
-    norma_solver_options options = norma_reconstruct_solver_options(
-        &run->cell, norma_reconstruct_memory_per_rank(&run->machine));
+    norma_solver_options options =
+        norma_reconstruct_solver_options(cell, norma_reconstruct_memory_per_rank(&run->machine));
     norma_status status = NORMA_OK;
     memset(&solution, 0, sizeof solution);
 
-    status = norma_reconstruct_pair_init(&run->cell, &run->inputs, number, replica);
+    status = norma_reconstruct_pair_init(cell, &run->inputs, number, replica);
     NORMA_GOTO(status, norma_agree(comm, status));
-    norma_layer_problem problem = norma_reconstruct_problem(&run->cell, number);
+    norma_layer_problem problem = norma_reconstruct_problem(cell, number);
     NORMA_GOTO(status, norma_layer_solve(comm, &problem, &options, &solution));
-    NORMA_GOTO(status, make_maps(run, comm, evaluate, number, &solution));
+    NORMA_GOTO(status, make_maps(comm, cell, evaluate, number, &solution));
 
     if (run->output.save_gamma)
-        NORMA_GOTO(status, norma_reconstruct_statistics_fill(comm, &run->cell, &run->inputs,
-                                                             evaluate, number, &solution));
+        NORMA_GOTO(status, norma_reconstruct_statistics_fill(comm, cell, &run->inputs, evaluate,
+                                                             number, &solution));
 
     record->solution = solution;
     record->solution.gamma1 = record->solution.gamma2 = record->solution.kernel = NULL;
-    record->extra = norma_reconstruct_layer_extra_of(layer->maps);
-    record->row = row_of(layer, &solution);
-    status = norma_reconstruct_run_write(run, replica, number, record);
-    if (run->output.grouped) /* each rank knows of its own writes only */
-        status = norma_agree(comm, status);
+    record->extra = norma_reconstruct_layer_extra_of(cell->layers[number].maps);
+    status = norma_reconstruct_run_write(writer, cell, replica, number, record);
 done:
     norma_layer_solution_clear(&solution);
     return norma_status_context(status, "layer %lld: ", (long long)number);
+}
+
+norma_status norma_reconstruct_run_compare(const norma_reconstruct_writer *writer,
+                                           const norma_reconstruct_cell *cell,
+                                           norma_evaluate *evaluate, int64_t replica,
+                                           norma_evaluate_result *result)
+{
+    norma_source_layer *sources = NULL;
+    norma_status status = norma_team_agree(writer->team, NORMA_CALLOC(sources, cell->n_layers));
+    if (status != NORMA_OK)
+        return status;
+    for (int64_t i = 0; i < cell->n_layers; i++)
+        if (cell->layers[i].wanted)
+            sources[i] = norma_reconstruct_source_layer(cell, i);
+    NORMA_GOTO(status, norma_evaluate_run(evaluate, sources, result));
+    status = norma_reconstruct_output_evaluation(writer, cell->number, replica, result);
+done:
+    NORMA_FREE(sources);
+    return status;
 }
 
 void norma_reconstruct_print_comparison(const norma_evaluate_result *result, bool exact)
@@ -175,22 +195,4 @@ void norma_reconstruct_print_comparison(const norma_evaluate_result *result, boo
                      "clipped%s",
                      result->n_flops, result->seconds, 1e-9 * result->n_flops / result->seconds,
                      (long long)result->n_clipped, result->n_clipped == 0 ? verdict : "");
-}
-
-norma_status norma_reconstruct_run_compare(norma_reconstruct_run *run, norma_evaluate *evaluate,
-                                           int64_t replica, norma_evaluate_result *result)
-{
-    MPI_Comm world = run->runtime->world;
-    norma_source_layer *sources = NULL;
-    norma_status status = norma_agree(world, NORMA_CALLOC(sources, run->cell.n_layers));
-    if (status != NORMA_OK)
-        return status;
-    for (int64_t i = 0; i < run->cell.n_layers; i++)
-        if (run->cell.layers[i].wanted)
-            sources[i] = norma_reconstruct_source_layer(&run->cell, i);
-    NORMA_GOTO(status, norma_evaluate_run(evaluate, sources, result));
-    status = norma_reconstruct_output_evaluation(&run->output, run->cell.number, replica, result);
-done:
-    NORMA_FREE(sources);
-    return status;
 }

@@ -12,7 +12,6 @@ typedef struct norma_reconstruct_run {
     norma_reconstruct_inputs inputs;
     norma_plan_machine machine;
     norma_reconstruct_output output;
-    norma_reconstruct_cell cell; /* the current one */
 } norma_reconstruct_run;
 
 /* What the table shows of a layer, in numbers that can be sent. */
@@ -21,11 +20,10 @@ typedef struct norma_reconstruct_row {
         max_abs_gamma, seconds, gflops;
 } norma_reconstruct_row;
 
-/* What is known of a solved layer but its arrays. */
+/* A solved layer without its arrays. */
 typedef struct norma_reconstruct_record {
     norma_layer_solution solution; /* its arrays NULL */
     norma_reconstruct_layer_extra extra;
-    norma_reconstruct_row row;
 } norma_reconstruct_record;
 
 /* Opens and lays out the result, and prints how ranks share a layer. Collective. */
@@ -33,25 +31,33 @@ NORMA_MUST_USE norma_status norma_reconstruct_run_open(norma_reconstruct_run *ru
                                                        norma_job_context *job);
 
 void norma_reconstruct_print_heading(void);
+
+norma_reconstruct_row norma_reconstruct_row_of(const norma_reconstruct_layer *layer,
+                                               const norma_layer_solution *solution);
 void norma_reconstruct_print_row(int64_t cell, int64_t replica, int64_t layer,
                                  const norma_reconstruct_row *row);
 
-/* Solves a layer of the current cell for a replica, shifts it into the activation's linear region
- * and writes it; the layer's maps and statistics stay with the cell. Collective over comm, which
- * `evaluate` was made for and which output.grouped is about. */
-NORMA_MUST_USE norma_status norma_reconstruct_run_layer(norma_reconstruct_run *run, MPI_Comm comm,
+/* Solves a layer of a cell for a replica, shifts it into the activation's linear region and writes
+ * it; the layer's maps and statistics stay with the cell. Collective over the writer's team, whose
+ * communicator `evaluate` was made for. */
+NORMA_MUST_USE norma_status norma_reconstruct_run_layer(norma_reconstruct_run *run,
+                                                        const norma_reconstruct_writer *writer,
+                                                        norma_reconstruct_cell *cell,
                                                         norma_evaluate *evaluate, int64_t replica,
                                                         int64_t number,
                                                         norma_reconstruct_record *record);
 
-/* Writes a solved layer of the current cell, as norma_reconstruct_run_layer does. */
-NORMA_MUST_USE norma_status norma_reconstruct_run_write(norma_reconstruct_run *run, int64_t replica,
-                                                        int64_t number,
+/* Writes a solved layer of a cell, as norma_reconstruct_run_layer does. Collective over the
+ * writer's team. */
+NORMA_MUST_USE norma_status norma_reconstruct_run_write(const norma_reconstruct_writer *writer,
+                                                        const norma_reconstruct_cell *cell,
+                                                        int64_t replica, int64_t number,
                                                         const norma_reconstruct_record *record);
 
-/* Runs the current cell's source network and its target on all images and writes the comparison.
- * Collective over the world, of `evaluate` too. */
-NORMA_MUST_USE norma_status norma_reconstruct_run_compare(norma_reconstruct_run *run,
+/* Runs the cell's source network and its target on all images and writes the comparison. Collective
+ * over the writer's team, whose ranks `evaluate` was made for. */
+NORMA_MUST_USE norma_status norma_reconstruct_run_compare(const norma_reconstruct_writer *writer,
+                                                          const norma_reconstruct_cell *cell,
                                                           norma_evaluate *evaluate, int64_t replica,
                                                           norma_evaluate_result *result);
 

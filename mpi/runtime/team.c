@@ -31,6 +31,11 @@ void norma_team_init_local(MPI_Comm group, norma_team *team)
     MPI_Comm_size(group, &team->chain.size);
 }
 
+void norma_team_init_alone_local(norma_team *team)
+{
+    norma_team_init_local(MPI_COMM_NULL, team);
+}
+
 bool norma_team_is_root_local(const norma_team *team)
 {
     return team->chain.rank == 0;

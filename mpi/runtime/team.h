@@ -16,6 +16,9 @@ typedef struct norma_team {
 /* A team of the ranks of `group`; an idle rank (MPI_COMM_NULL) is alone. Local. */
 void norma_team_init_local(MPI_Comm group, norma_team *team);
 
+/* A team of this rank alone. Local. */
+void norma_team_init_alone_local(norma_team *team);
+
 /* Is this rank the root of its team? Local. */
 bool norma_team_is_root_local(const norma_team *team);
 
