@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_NAMES = 127, NAME_LENGTH = 64, TEXT_LENGTH = 160 };
+enum { MOST_NAMES = 127, TEXT_LENGTH = 160 };
 
 static const norma_option *find_option(const norma_config *config, const char *name)
 {
@@ -17,17 +17,6 @@ static const norma_option *find_option(const norma_config *config, const char *n
             if (strcmp(option->name, name) == 0)
                 return option;
     return NULL;
-}
-
-/* The dimension's name of axis i; valid until the next run of this program's only sweep. */
-static const char *dimension_name(const norma_sweep *sweep, int64_t axis)
-{
-    static char names[NORMA_MAX_DIMENSIONS][NAME_LENGTH];
-    snprintf(names[axis], NAME_LENGTH, "%s", sweep->axes[axis].name);
-    for (char *c = names[axis]; *c; c++)
-        if (*c == '-')
-            *c = '_';
-    return names[axis];
 }
 
 static norma_status add_numbers(MPI_Comm world, const norma_config *config, norma_result *file,
@@ -104,7 +93,7 @@ norma_status norma_sweep_dimensions_add(MPI_Comm world, const norma_config *conf
     for (int64_t i = 0; i < sweep->n_axes; i++) {
         const norma_sweep_axis *axis = &sweep->axes[i];
         const norma_option *option = find_option(config, axis->name);
-        norma_dimension dimension = {.name = dimension_name(sweep, i),
+        norma_dimension dimension = {.name = axis->dimension,
                                      .length = axis->n,
                                      .units = "1", /* counted things are dimensionless to CF */
                                      .long_name = axis->name};
@@ -134,7 +123,7 @@ void norma_sweep_dimensions_set(const norma_config *config, norma_variable *vari
     int n = 0;
     memset(variable->dimensions, 0, sizeof variable->dimensions);
     for (int64_t i = 0; i < sweep->n_axes; i++)
-        variable->dimensions[n++] = dimension_name(sweep, i);
+        variable->dimensions[n++] = sweep->axes[i].dimension;
     for (; *trailing; trailing++)
         variable->dimensions[n++] = *trailing;
 }

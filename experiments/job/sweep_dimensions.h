@@ -14,8 +14,8 @@ NORMA_MUST_USE norma_status norma_sweep_dimensions_add(MPI_Comm world, const nor
 /* Whether an option is swept. */
 bool norma_sweep_dimensions_has(const norma_config *config, const char *option);
 
-/* Sets variable->dimensions: the sweep's, then trailing (NULL-terminated). Names are those of a
- * static table or of the trailing list, valid as long as the configuration. */
+/* Sets variable->dimensions: the sweep's, then trailing (NULL-terminated). Borrows
+ * the names from the configuration and from the list. */
 void norma_sweep_dimensions_set(const norma_config *config, norma_variable *variable,
                                 const char *const *trailing);
 

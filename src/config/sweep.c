@@ -2,6 +2,7 @@
 
 #include "src/base/mem.h"
 
+#include <stdio.h>
 #include <string.h>
 
 void norma_sweep_init(norma_sweep *sweep)
@@ -25,6 +26,11 @@ norma_status norma_sweep_add_axis(norma_sweep *sweep, const char *name, int64_t 
     for (int64_t i = 0; i < sweep->n_axes; i++)
         axes[i].stride *= n;
     axes[sweep->n_axes] = (norma_sweep_axis){.name = name, .n = n, .stride = 1};
+    char *dimension = axes[sweep->n_axes].dimension;
+    snprintf(dimension, NORMA_SWEEP_NAME, "%s", name);
+    for (char *c = dimension; *c; c++)
+        if (*c == '-')
+            *c = '_';
     sweep->axes = axes;
     sweep->n_axes++;
     sweep->n_cells *= n;

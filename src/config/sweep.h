@@ -6,13 +6,17 @@
 
 #include <stdint.h>
 
+/* Room for the name of a dimension. */
+#define NORMA_SWEEP_NAME 64
+
 /* Most cells of a run, and most values of an option. */
 #define NORMA_SWEEP_MOST_CELLS 1000000
 
 typedef struct norma_sweep_axis {
-    const char *name; /* of the option; borrowed */
-    int64_t n;        /* values, at least 2 */
-    int64_t stride;   /* cells from one value to the next */
+    const char *name;                 /* of the option; borrowed */
+    int64_t n;                        /* values, at least 2 */
+    int64_t stride;                   /* cells from one value to the next */
+    char dimension[NORMA_SWEEP_NAME]; /* the name with '_' for '-' */
 } norma_sweep_axis;
 
 typedef struct norma_sweep {
