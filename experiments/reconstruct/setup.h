@@ -112,6 +112,10 @@ NORMA_MUST_USE norma_status norma_reconstruct_pair_init(norma_reconstruct_cell *
                                                         const norma_reconstruct_inputs *inputs,
                                                         int64_t layer, int64_t replica);
 
+/* Draws the weights of a random target for a replica. Local. */
+NORMA_MUST_USE norma_status norma_reconstruct_fill_target(norma_reconstruct_cell *cell,
+                                                          int64_t replica);
+
 /* The system of a layer, ready to be solved or estimated; borrows from the cell. Local. */
 norma_layer_problem norma_reconstruct_problem(const norma_reconstruct_cell *cell, int64_t number);
 

@@ -41,20 +41,6 @@ norma_status norma_reconstruct_statistics_check_options(const norma_config *conf
                       norma_reconstruct_statistics_names[choice]);
 }
 
-/* The composite kernel that the second batch norm sees: of the pair in its linear region, and of an
- * outer skip. */
-static void fill_kernel(const norma_reconstruct_cell *cell, const norma_reconstruct_layer *layer,
-                        const norma_layer_solution *solution, double *kernel)
-{
-    const norma_linear_region *region = &layer->maps->region;
-    int64_t n = norma_khatri_rao_n_rows(&layer->shape);
-    for (int64_t I = 0; I < n; I++) {
-        kernel[I] = region->slope * region->scale * solution->kernel[I];
-        if (cell->residual == NORMA_RESIDUAL_OUTER)
-            kernel[I] += layer->skip_embedded[I];
-    }
-}
-
 void norma_reconstruct_use_measured(norma_reconstruct_layer *layer)
 {
     int64_t c1 = layer->n_features;
@@ -80,7 +66,9 @@ static norma_status measure(MPI_Comm comm, const norma_reconstruct_cell *cell,
     NORMA_GOTO(status, norma_agree(comm, status));
     double *mean1 = layer->measured;
     double *mean2 = mean1 + 2 * c1;
-    fill_kernel(cell, layer, solution, kernel);
+    const double *skip = cell->residual == NORMA_RESIDUAL_OUTER ? layer->skip_embedded : NULL;
+    norma_maps_composite_kernel(layer->maps, norma_khatri_rao_n_rows(&layer->shape),
+                                solution->kernel, skip, kernel);
     NORMA_GOTO(status, norma_evaluate_statistics(evaluate, number, &layer->source_shape, layer->w1,
                                                  kernel, mean1, mean1 + c1, mean2, mean2 + c2));
     for (int64_t i = 0; i < c2; i++)

@@ -111,6 +111,12 @@ int64_t norma_width_rule_minimum(norma_width width, norma_residual residual,
     return inside && n_rows > 0 ? n_rows : n_rows + 1;
 }
 
+double norma_width_rule_overparametrized(int64_t n_minimum, double overparam)
+{
+    double wanted = (double)n_minimum * (1 + overparam);
+    return ceil(wanted * (1 - 1e-15)); /* 10% of 100 are 10 */
+}
+
 static norma_status check_weights(const char *name, const norma_khatri_rao_shape *shape,
                                   const double *target)
 {

@@ -76,6 +76,9 @@ int64_t norma_width_rule_minimum(norma_width width, norma_residual residual,
                                  const norma_khatri_rao_shape *shape, const double *target,
                                  const double *skip);
 
+/* (1 + overparam) n_minimum features, rounded up; rounding of the product adds none. */
+double norma_width_rule_overparametrized(int64_t n_minimum, double overparam);
+
 /* NORMA_CONFIG where the rule leaves no equation for gamma1, whatever the target: outer with the
  * min rule and rows of one entry. */
 NORMA_MUST_USE norma_status norma_width_rule_check(norma_width width, norma_residual residual,

@@ -177,6 +177,17 @@ void norma_maps_use(const norma_maps *maps, norma_source_layer *source)
     source->region[1] = maps->region.high;
 }
 
+void norma_maps_composite_kernel(const norma_maps *maps, int64_t n, const double *kernel,
+                                 const double *skip, double *composite)
+{
+    const norma_linear_region *region = &maps->region;
+    for (int64_t i = 0; i < n; i++) {
+        composite[i] = region->slope * region->scale * kernel[i];
+        if (skip)
+            composite[i] += skip[i];
+    }
+}
+
 void norma_maps_to_batch_norm(int64_t n, const double *gamma, const double *beta, double eps,
                               const norma_bn_statistics *statistics, double *weight, double *bias,
                               double *running_mean, double *running_var)

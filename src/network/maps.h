@@ -45,6 +45,11 @@ NORMA_MUST_USE norma_status norma_maps_create(
 /* Points a source layer at these maps (borrowed). */
 void norma_maps_use(const norma_maps *maps, norma_source_layer *source);
 
+/* composite[n] = m g kernel + skip: the kernel that the second batch norm of a pair sees, from
+ * kernel[n] = KR gamma1 and the weights skip[n] (NULL: none) that join in front of gamma2. */
+void norma_maps_composite_kernel(const norma_maps *maps, int64_t n, const double *kernel,
+                                 const double *skip, double *composite);
+
 /* Statistics of a batch norm, and what the convolution in front of it adds. Arrays [n]; NULL: mean
  * 0, variance 1 - eps, bias 0. */
 typedef struct norma_bn_statistics {

@@ -295,7 +295,18 @@ static void test_scales_and_refusals(void **state)
     norma_test_check(width == NORMA_WIDTH_MIN && strcmp(norma_width_name(width), "min") == 0);
 }
 
+/* A fraction more than the minimum, rounded up, where rounding errors of the product add none. */
+static void test_overparametrized(void **state)
+{
+    (void)state;
+    norma_test_check(norma_width_rule_overparametrized(100, 0.1) == 110);
+    norma_test_check(norma_width_rule_overparametrized(10, 0) == 10);
+    norma_test_check(norma_width_rule_overparametrized(3, 0.5) == 5);
+    norma_test_check(norma_width_rule_overparametrized(1000, -0.25) == 750);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_overparametrized),
     cmocka_unit_test(test_pivots_and_ratios),
     cmocka_unit_test(test_known_solution_is_annihilated),
     cmocka_unit_test(test_columns),

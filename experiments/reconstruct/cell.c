@@ -1,162 +1,18 @@
-#include "experiments/reconstruct/setup.h"
-
-#include "experiments/job/law_options.h"
+/* A cell of the sweep: shapes, widths and target weights of its layers. */
 #include "experiments/job/sweep_dimensions.h"
 #include "experiments/reconstruct/options.h"
+#include "experiments/reconstruct/setup.h"
 #include "experiments/reconstruct/skip.h"
 #include "experiments/reconstruct/solver.h"
 #include "experiments/reconstruct/statistics.h"
-#include "mpi/runtime/agree.h"
 #include "src/base/mem.h"
 
 #include <float.h>
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-/* The tensor field of the counters. */
-enum { TENSOR_FIRST = 0, TENSOR_SECOND = 1, TENSOR_TARGET = 0 };
-
-norma_status norma_reconstruct_check_options(const norma_config *config)
-{
-    if (!norma_config_has(config, "target") &&
-        (!norma_config_has(config, "c-out") || !norma_config_has(config, "c-in")))
-        return NORMA_FAIL(NORMA_USAGE, "no target: give --target FILE, or --c-out and --c-in for a "
-                                       "random one");
-    static const char *const random_only[] = {"c-out", "c-in", "kernel", "target-dist",
-                                              "target-per-replica"};
-    for (size_t i = 0; i < sizeof random_only / sizeof random_only[0]; i++)
-        if (norma_config_has(config, "target") && norma_config_is_given(config, random_only[i]))
-            return NORMA_FAIL(norma_config_blame(config, random_only[i]),
-                              "%s: describes a random target, but --target names a file",
-                              norma_config_where(config, random_only[i]));
-    static const char *const file_decides[] = {"features", "excess", "overparam", "kernel-split",
-                                               "keep-probability"};
-    for (size_t i = 0; i < sizeof file_decides / sizeof file_decides[0]; i++)
-        if (norma_config_has(config, "source") && norma_config_is_given(config, file_decides[i]))
-            return NORMA_FAIL(norma_config_blame(config, file_decides[i]),
-                              "%s: the file of --source decides this",
-                              norma_config_where(config, file_decides[i]));
-    if (norma_config_has(config, "source") && norma_config_get_integer(config, 0, "replicas") > 1)
-        return NORMA_FAIL(norma_config_blame(config, "replicas"),
-                          "%s: source weights from a file are the same for every replica; give 1",
-                          norma_config_where(config, "replicas"));
-    if (norma_config_has(config, "dataset") && !norma_config_has(config, "target"))
-        return NORMA_FAIL(norma_config_blame(config, "dataset"),
-                          "%s: a random target layer has no images to run on; leave it out",
-                          norma_config_where(config, "dataset"));
-    if (!norma_config_has(config, "dataset") && norma_config_is_given(config, "samples"))
-        return NORMA_FAIL(norma_config_blame(config, "samples"), "%s: needs --dataset",
-                          norma_config_where(config, "samples"));
-    static const char *const laws[] = {"source-dist", "target-dist", "skip", NULL};
-    NORMA_TRY(norma_law_options_check(config, laws));
-    NORMA_TRY(norma_reconstruct_skip_check_options(config));
-    NORMA_TRY(norma_reconstruct_solver_check_options(config));
-    NORMA_TRY(norma_reconstruct_statistics_check_options(config));
-    if (!norma_config_has(config, "bound"))
-        return NORMA_OK;
-    for (int64_t i = 0; i < norma_config_get_sweep(config)->n_cells; i++)
-        if (!norma_config_has(config, "dataset") &&
-            strcmp(norma_config_get_text(config, i, "bound"), "interval-deep") != 0)
-            return NORMA_FAIL(norma_config_blame(config, "bound"),
-                              "%s: '%s' is measured on images: give --dataset, or interval-deep",
-                              norma_config_where(config, "bound"),
-                              norma_config_get_text(config, i, "bound"));
-    return NORMA_OK;
-}
-
-/* Weights of sources and skips for the layers of a network that are reconstructed. */
-static norma_status read_weights(const norma_runtime *runtime, const norma_config *config,
-                                 const norma_network *network, norma_reconstruct_inputs *inputs)
-{
-    bool statistics = norma_config_get_choice(config, 0, "bn-statistics") == NORMA_STATISTICS_FILE;
-    int64_t n_listed = norma_config_get_count(config, "layers");
-    bool *needed = NULL;
-    norma_status status = NORMA_CALLOC(needed, network->n_layers);
-    NORMA_GOTO(status, norma_agree(runtime->world, status));
-    for (int64_t l = 0; l < network->n_layers; l++)
-        needed[l] = n_listed == 0;
-    for (int64_t k = 0; k < n_listed; k++)
-        if (norma_config_get_integer(config, k, "layers") < network->n_layers)
-            needed[norma_config_get_integer(config, k, "layers")] = true;
-    if (norma_config_has(config, "source"))
-        NORMA_GOTO(status,
-                   norma_source_read(runtime->world, norma_config_get_text(config, 0, "source"),
-                                     network, needed, norma_reconstruct_skip_is_used(config),
-                                     statistics, &inputs->source));
-    status = norma_reconstruct_skip_read(runtime, config, network, needed, inputs);
-done:
-    NORMA_FREE(needed);
-    return status;
-}
-
-norma_status norma_reconstruct_inputs_read(const norma_runtime *runtime, const norma_config *config,
-                                           norma_reconstruct_inputs *inputs)
-{
-    norma_network *random = NULL;
-    norma_config_shape kernel = {1, 1};
-    memset(inputs, 0, sizeof *inputs);
-    if (norma_config_has(config, "target"))
-        NORMA_TRY(norma_target_read(runtime->world, norma_config_get_text(config, 0, "target"),
-                                    &inputs->target));
-    if (norma_config_has(config, "dataset")) {
-        NORMA_TRY(norma_dataset_read(runtime->world, norma_config_get_text(config, 0, "dataset"),
-                                     norma_config_get_integer(config, 0, "samples"),
-                                     &inputs->dataset));
-        NORMA_TRY(norma_images_check(norma_dataset_images_local(inputs->dataset),
-                                     norma_target_network_local(inputs->target)));
-    }
-    if (inputs->target)
-        return read_weights(runtime, config, norma_target_network_local(inputs->target), inputs);
-
-    /* A random target of the first cell tells the shapes that the source must have; those of a
-     * sweep over targets differ and are checked cell by cell. */
-    if (norma_config_has(config, "kernel"))
-        kernel = norma_config_get_shape(config, 0, "kernel");
-    norma_status status = norma_network_create_single(
-        norma_config_get_integer(config, 0, "c-out"), norma_config_get_integer(config, 0, "c-in"),
-        (norma_kernel_shape){kernel.height, kernel.width},
-        &(norma_activation){.kind = NORMA_ACTIVATION_IDENTITY}, &random);
-    status = norma_agree(runtime->world, status);
-    if (status == NORMA_OK)
-        status = read_weights(runtime, config, random, inputs);
-    norma_network_destroy(&random);
-    return status;
-}
-
-void norma_reconstruct_inputs_clear(norma_reconstruct_inputs *inputs)
-{
-    norma_skips_destroy(&inputs->skips);
-    norma_source_destroy(&inputs->source);
-    norma_dataset_destroy(&inputs->dataset);
-    norma_target_destroy(&inputs->target);
-}
-
-void norma_reconstruct_digest(const norma_reconstruct_inputs *inputs,
-                              char digest[NORMA_RECONSTRUCT_DIGEST])
-{
-    digest[0] = '\0';
-    if (inputs->target)
-        snprintf(digest, NORMA_RECONSTRUCT_DIGEST, "%016" PRIx64,
-                 norma_network_digest(norma_target_network_local(inputs->target)));
-}
-
-const norma_images *norma_reconstruct_images(const norma_reconstruct_inputs *inputs)
-{
-    return inputs->dataset ? norma_dataset_images_local(inputs->dataset) : NULL;
-}
-
-/* The weights of a random target for a replica. */
-static norma_status fill_target(norma_reconstruct_cell *cell, int64_t replica)
-{
-    norma_tensor *tensor = NULL;
-    cell->target_spec.stream.replica = replica;
-    NORMA_TRY(norma_tensor_create(&cell->target_spec, &tensor));
-    norma_tensor_fill(tensor, 0, cell->target_spec.n_features, cell->random->layers[0].weight);
-    norma_tensor_destroy(&tensor);
-    return NORMA_OK;
-}
+/* The tensor field of the counters of a random target. */
+enum { TENSOR_TARGET = 0 };
 
 /* A random target: one layer, identity activation. */
 static norma_status draw_target(const norma_config *config, bool shapes_only,
@@ -188,7 +44,7 @@ static norma_status draw_target(const norma_config *config, bool shapes_only,
     };
     const char *name = norma_config_get_text(config, cell->number, "target-dist");
     NORMA_TRY(norma_distribution_from_name(name, &cell->target_spec.distribution));
-    return fill_target(cell, 0);
+    return norma_reconstruct_fill_target(cell, 0);
 }
 
 /* c1 of a layer from --features, --excess, --overparam, or the rule's minimum. */
@@ -201,8 +57,8 @@ static norma_status choose_width(const norma_config *config, int64_t cell, int64
     else if (norma_config_has(config, "excess"))
         wanted += (double)norma_config_get_integer(config, cell, "excess");
     else if (norma_config_has(config, "overparam")) {
-        wanted *= 1 + norma_config_get_real(config, cell, "overparam");
-        wanted = ceil(wanted * (1 - 1e-15)); /* 10% of 100 are 10: rounding adds no feature */
+        double overparam = norma_config_get_real(config, cell, "overparam");
+        wanted = norma_width_rule_overparametrized(n_minimum, overparam);
     }
     if (wanted < 1)
         return NORMA_FAIL(NORMA_CONFIG, "%.0f features: a source pair needs at least one", wanted);
@@ -395,84 +251,6 @@ norma_status norma_reconstruct_cell_init(const norma_config *config,
             return norma_status_context(status, "layer %lld: ", (long long)i);
     }
     return check_epsilon(config, cell);
-}
-
-norma_status norma_reconstruct_pair_init(norma_reconstruct_cell *cell,
-                                         const norma_reconstruct_inputs *inputs, int64_t number,
-                                         int64_t replica)
-{
-    norma_reconstruct_layer *layer = &cell->layers[number];
-    norma_tensor_spec spec = {
-        .distribution = cell->distribution,
-        .keep_probability = cell->keep_probability,
-        .seed = cell->seed,
-        .stream = {.purpose = NORMA_RNG_SOURCE_WEIGHTS,
-                   .layer = number,
-                   .replica = replica,
-                   .cell = cell->stream_cell},
-        .n_features = layer->n_features,
-        .pair = {.n_outputs = layer->shape.n_channels_out,
-                 .n_inputs = layer->shape.n_channels_in,
-                 .first = {layer->shape.kernel.first.height, layer->shape.kernel.first.width},
-                 .second = {layer->shape.kernel.second.height, layer->shape.kernel.second.width}},
-    };
-    const norma_source_pair *pair =
-        inputs->source ? norma_source_pair_local(inputs->source, number) : NULL;
-    norma_tensor_destroy(&layer->w1);
-    norma_tensor_destroy(&layer->w2);
-
-    spec.role = NORMA_TENSOR_FIRST;
-    spec.stream.tensor = TENSOR_FIRST;
-    spec.n_channels = layer->shape.n_channels_in;
-    spec.n_taps = norma_kernel_taps(layer->shape.kernel.first);
-    spec.values = pair ? pair->w1 : NULL;
-    NORMA_TRY(norma_tensor_create(&spec, &layer->w1));
-
-    spec.role = NORMA_TENSOR_SECOND;
-    spec.stream.tensor = TENSOR_SECOND;
-    spec.n_channels = layer->shape.n_channels_out;
-    spec.n_taps = norma_kernel_taps(layer->shape.kernel.second);
-    spec.values = pair ? pair->w2 : NULL;
-    NORMA_TRY(norma_tensor_create(&spec, &layer->w2));
-    if (cell->target_per_replica) {
-        const norma_layer *target = &cell->network->layers[number];
-        NORMA_TRY(fill_target(cell, replica));
-        norma_kernel_embed(&layer->shape.kernel, target->n_channels_out * target->n_channels_in,
-                           target->weight, layer->embedded);
-    }
-    return norma_reconstruct_skip_fill(cell, inputs, number, replica);
-}
-
-norma_layer_problem norma_reconstruct_problem(const norma_reconstruct_cell *cell, int64_t number)
-{
-    const norma_reconstruct_layer *layer = &cell->layers[number];
-    return (norma_layer_problem){
-        .shape = layer->shape,
-        .n_features = layer->n_features,
-        .width = cell->width,
-        .target = layer->embedded,
-        .w1 = layer->w1,
-        .w2 = layer->w2,
-        .residual = cell->residual,
-        .skip = layer->skip_embedded,
-    };
-}
-
-norma_source_layer norma_reconstruct_source_layer(const norma_reconstruct_cell *cell,
-                                                  int64_t number)
-{
-    const norma_reconstruct_layer *layer = &cell->layers[number];
-    norma_source_layer source = {
-        .shape = layer->source_shape,
-        .w1 = layer->w1,
-        .w2 = layer->w2,
-        .activation = layer->activation,
-        .single = cell->single,
-        .residual = cell->residual,
-        .skip = layer->skip,
-    };
-    norma_maps_use(layer->maps, &source);
-    return source;
 }
 
 void norma_reconstruct_cell_clear(norma_reconstruct_cell *cell)

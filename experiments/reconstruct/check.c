@@ -1,0 +1,56 @@
+/* Options of a reconstruction that contradict each other. */
+#include "experiments/job/law_options.h"
+#include "experiments/reconstruct/setup.h"
+#include "experiments/reconstruct/skip.h"
+#include "experiments/reconstruct/solver.h"
+#include "experiments/reconstruct/statistics.h"
+
+#include <string.h>
+
+norma_status norma_reconstruct_check_options(const norma_config *config)
+{
+    if (!norma_config_has(config, "target") &&
+        (!norma_config_has(config, "c-out") || !norma_config_has(config, "c-in")))
+        return NORMA_FAIL(NORMA_USAGE, "no target: give --target FILE, or --c-out and --c-in for a "
+                                       "random one");
+    static const char *const random_only[] = {"c-out", "c-in", "kernel", "target-dist",
+                                              "target-per-replica"};
+    for (size_t i = 0; i < sizeof random_only / sizeof random_only[0]; i++)
+        if (norma_config_has(config, "target") && norma_config_is_given(config, random_only[i]))
+            return NORMA_FAIL(norma_config_blame(config, random_only[i]),
+                              "%s: describes a random target, but --target names a file",
+                              norma_config_where(config, random_only[i]));
+    static const char *const file_decides[] = {"features", "excess", "overparam", "kernel-split",
+                                               "keep-probability"};
+    for (size_t i = 0; i < sizeof file_decides / sizeof file_decides[0]; i++)
+        if (norma_config_has(config, "source") && norma_config_is_given(config, file_decides[i]))
+            return NORMA_FAIL(norma_config_blame(config, file_decides[i]),
+                              "%s: the file of --source decides this",
+                              norma_config_where(config, file_decides[i]));
+    if (norma_config_has(config, "source") && norma_config_get_integer(config, 0, "replicas") > 1)
+        return NORMA_FAIL(norma_config_blame(config, "replicas"),
+                          "%s: source weights from a file are the same for every replica; give 1",
+                          norma_config_where(config, "replicas"));
+    if (norma_config_has(config, "dataset") && !norma_config_has(config, "target"))
+        return NORMA_FAIL(norma_config_blame(config, "dataset"),
+                          "%s: a random target layer has no images to run on; leave it out",
+                          norma_config_where(config, "dataset"));
+    if (!norma_config_has(config, "dataset") && norma_config_is_given(config, "samples"))
+        return NORMA_FAIL(norma_config_blame(config, "samples"), "%s: needs --dataset",
+                          norma_config_where(config, "samples"));
+    static const char *const laws[] = {"source-dist", "target-dist", "skip", NULL};
+    NORMA_TRY(norma_law_options_check(config, laws));
+    NORMA_TRY(norma_reconstruct_skip_check_options(config));
+    NORMA_TRY(norma_reconstruct_solver_check_options(config));
+    NORMA_TRY(norma_reconstruct_statistics_check_options(config));
+    if (!norma_config_has(config, "bound"))
+        return NORMA_OK;
+    for (int64_t i = 0; i < norma_config_get_sweep(config)->n_cells; i++)
+        if (!norma_config_has(config, "dataset") &&
+            strcmp(norma_config_get_text(config, i, "bound"), "interval-deep") != 0)
+            return NORMA_FAIL(norma_config_blame(config, "bound"),
+                              "%s: '%s' is measured on images: give --dataset, or interval-deep",
+                              norma_config_where(config, "bound"),
+                              norma_config_get_text(config, i, "bound"));
+    return NORMA_OK;
+}

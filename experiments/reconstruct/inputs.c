@@ -1,0 +1,90 @@
+/* The files of a reconstruction, read once. */
+#include "experiments/reconstruct/setup.h"
+#include "experiments/reconstruct/skip.h"
+#include "mpi/runtime/agree.h"
+#include "src/base/mem.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Weights of sources and skips for the layers of a network that are reconstructed. */
+static norma_status read_weights(const norma_runtime *runtime, const norma_config *config,
+                                 const norma_network *network, norma_reconstruct_inputs *inputs)
+{
+    bool statistics = norma_config_get_choice(config, 0, "bn-statistics") == NORMA_STATISTICS_FILE;
+    int64_t n_listed = norma_config_get_count(config, "layers");
+    bool *needed = NULL;
+    norma_status status = NORMA_CALLOC(needed, network->n_layers);
+    NORMA_GOTO(status, norma_agree(runtime->world, status));
+    for (int64_t l = 0; l < network->n_layers; l++)
+        needed[l] = n_listed == 0;
+    for (int64_t k = 0; k < n_listed; k++)
+        if (norma_config_get_integer(config, k, "layers") < network->n_layers)
+            needed[norma_config_get_integer(config, k, "layers")] = true;
+    if (norma_config_has(config, "source"))
+        NORMA_GOTO(status,
+                   norma_source_read(runtime->world, norma_config_get_text(config, 0, "source"),
+                                     network, needed, norma_reconstruct_skip_is_used(config),
+                                     statistics, &inputs->source));
+    status = norma_reconstruct_skip_read(runtime, config, network, needed, inputs);
+done:
+    NORMA_FREE(needed);
+    return status;
+}
+
+norma_status norma_reconstruct_inputs_read(const norma_runtime *runtime, const norma_config *config,
+                                           norma_reconstruct_inputs *inputs)
+{
+    norma_network *random = NULL;
+    norma_config_shape kernel = {1, 1};
+    memset(inputs, 0, sizeof *inputs);
+    if (norma_config_has(config, "target"))
+        NORMA_TRY(norma_target_read(runtime->world, norma_config_get_text(config, 0, "target"),
+                                    &inputs->target));
+    if (norma_config_has(config, "dataset")) {
+        NORMA_TRY(norma_dataset_read(runtime->world, norma_config_get_text(config, 0, "dataset"),
+                                     norma_config_get_integer(config, 0, "samples"),
+                                     &inputs->dataset));
+        NORMA_TRY(norma_images_check(norma_dataset_images_local(inputs->dataset),
+                                     norma_target_network_local(inputs->target)));
+    }
+    if (inputs->target)
+        return read_weights(runtime, config, norma_target_network_local(inputs->target), inputs);
+
+    /* A random target of the first cell tells the shapes that the source must have; those of a
+     * sweep over targets differ and are checked cell by cell. */
+    if (norma_config_has(config, "kernel"))
+        kernel = norma_config_get_shape(config, 0, "kernel");
+    norma_status status = norma_network_create_single(
+        norma_config_get_integer(config, 0, "c-out"), norma_config_get_integer(config, 0, "c-in"),
+        (norma_kernel_shape){kernel.height, kernel.width},
+        &(norma_activation){.kind = NORMA_ACTIVATION_IDENTITY}, &random);
+    status = norma_agree(runtime->world, status);
+    if (status == NORMA_OK)
+        status = read_weights(runtime, config, random, inputs);
+    norma_network_destroy(&random);
+    return status;
+}
+
+void norma_reconstruct_inputs_clear(norma_reconstruct_inputs *inputs)
+{
+    norma_skips_destroy(&inputs->skips);
+    norma_source_destroy(&inputs->source);
+    norma_dataset_destroy(&inputs->dataset);
+    norma_target_destroy(&inputs->target);
+}
+
+void norma_reconstruct_digest(const norma_reconstruct_inputs *inputs,
+                              char digest[NORMA_RECONSTRUCT_DIGEST])
+{
+    digest[0] = '\0';
+    if (inputs->target)
+        snprintf(digest, NORMA_RECONSTRUCT_DIGEST, "%016" PRIx64,
+                 norma_network_digest(norma_target_network_local(inputs->target)));
+}
+
+const norma_images *norma_reconstruct_images(const norma_reconstruct_inputs *inputs)
+{
+    return inputs->dataset ? norma_dataset_images_local(inputs->dataset) : NULL;
+}
