@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/setup.sh
 
 norma_install build run || exit 1
-norma_build release || exit 1
+NORMA_TARGET=norma norma_build release || exit 1
 
 result=build/quickstart.h5
 table=build/quickstart.txt

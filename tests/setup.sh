@@ -4,7 +4,8 @@
 #
 #   norma_install GROUP...     groups: build run test check (the tools of .ci/run) torch (large, never
 #                              needed: the scripts for PyTorch and ONNX, and their tests)
-#   norma_build PRESET         configures and builds into build/PRESET; further arguments go to cmake
+#   norma_build PRESET         configures and builds into build/PRESET; further arguments go to cmake;
+#                              NORMA_TARGET names one target, such as norma, in place of all
 #   norma_start N PROGRAM...   starts a program of build/release on N ranks
 #
 # The packages carry Debian's names, which Ubuntu shares. Where apt is not there, or may not be
@@ -176,7 +177,8 @@ norma_build() {
         return 1
     fi
     {
-        cmake --build --preset "$norma_preset" --parallel "$(norma_jobs)" 2>&1
+        cmake --build --preset "$norma_preset" --parallel "$(norma_jobs)" \
+            --target "${NORMA_TARGET:-all}" 2>&1
         echo $? >"$norma_folder/build.status"
     } | sed -e '/Built target/d' -e '/Consolidate compiler/d' >&2
     [ "$(cat "$norma_folder/build.status")" -eq 0 ] && return 0
