@@ -176,3 +176,33 @@ def gram_distance(script, description, option, symbol):
     axes.set_yticks([0.2, 0.5, 1, 2, 5], ["0.2", "0.5", "1", "2", "5"])
     axes.legend()
     save(picture, given.output)
+
+
+def kernel_sequences(script, description, starts, n_shown):
+    """The plot.py of THESIS Fig. 5.1 and 5.2: for each activation the kernel map with the sequence from its own start,
+    and the distance from the fixed point with the theorem's bound, printed and corrected."""
+    given = arguments(script, description)
+    result = Result(given.result)
+    acts, swept = result.coordinate("act"), result.coordinate("rho0")
+    picture, grid = plt.subplots(2, len(acts), figsize=(2.4 * len(acts), 4.4))
+    for i, (act, start) in enumerate(zip(acts, starts)):
+        def get(name, act=act, j=swept.index(start) if start in swept else 0):
+            return result.get(name, act=act, rho0=swept[j])
+        case, rho = int(get("case")), get("rho")[:n_shown + 1]
+        grid[0, i].plot(result.coordinate("rho_grid"), get("kappa"), color=COLORS[0])
+        grid[0, i].plot([-1, 1], [-1, 1], color="gray", linewidth=0.6)
+        grid[0, i].step(rho, np.append(rho[1:], rho[-1]), where="post", color=COLORS[1], linewidth=0.8)
+        grid[0, i].set(title=f"{act[:24]}\ncase {case}", xlabel=r"$\rho$", ylabel=r"$\kappa$" if i == 0 else None)
+        for name, style in (("distance", "-"), ("bound_printed", ":"), ("bound_corrected", "--")):
+            grid[1, i].plot(get(name)[:n_shown + 1], style, label=name.replace("_", " "))
+        grid[1, i].set(yscale="log", xlabel="layer", ylabel=r"$|\rho_l - \rho^*|$" if i == 0 else None)
+        distance, printed, corrected = get("distance"), get("bound_printed"), get("bound_corrected")
+        broken = np.flatnonzero(distance > printed * (1 + 1e-9))
+        print(f"{act}: case {case}, rho* {get('fixed_point'):.12g}, kappa(0) {get('kappa_0'):.6f}, "
+              f"kappa'(1) {get('kappa_prime_1'):.6f}; rates printed {get('rate_printed'):.6f}, corrected "
+              f"{get('rate_corrected'):.6f}, asymptotic {get('rate_asymptotic'):.6f}, power {get('decay_power'):.0f}; "
+              f"last factor {get('rate_measured'):.9f}, predicted {get('rate_predicted'):.9f}, "
+              f"distance {distance[-1]:.4g}; printed bound broken at {broken.size} of {distance.size} layers, "
+              f"corrected at {np.sum(distance > corrected * (1 + 1e-9))}")
+    grid[1, -1].legend(fontsize=6)
+    save(picture, given.output)
