@@ -9,6 +9,8 @@ static const norma_subcommand table[] = {
      &norma_driver_chain},
     {"meanfield", "infinite width: kernel maps, fixed points, rates; fluctuations at finite width",
      &norma_driver_meanfield},
+    {"spectrum", "singular values of the feature matrix, beside their limit laws",
+     &norma_driver_spectrum},
     {"bench", "measure this machine: BLAS, random numbers, solvers, chains, files",
      &norma_driver_bench},
     {"info", "what a result file holds: status, provenance, variables", &norma_driver_info},

@@ -44,6 +44,29 @@ static double scale_of(const norma_tensor_spec *spec)
                : norma_law_factor(spec->distribution, fan_in, fan_out);
 }
 
+double norma_tensor_variance(const norma_tensor_spec *spec)
+{
+    bool first = spec->role == NORMA_TENSOR_FIRST;
+    double n_taps = (double)spec->n_taps;
+    double fan_in = (double)(first ? spec->n_channels : spec->n_features) * n_taps;
+    double fan_out = (double)(first ? spec->n_features : spec->n_channels) * n_taps;
+    double rows = (double)(first ? spec->n_features : spec->n_channels);
+    double keep = spec->keep_probability > 0 ? spec->keep_probability : 0.5;
+    double factor = norma_law_factor(spec->distribution, fan_in, fan_out);
+    switch (source_of(spec)) {
+    case NORMA_LAW_NORMALS:
+    case NORMA_LAW_UNIFORMS:
+    case NORMA_LAW_SIGNS:
+        return factor * factor * (is_masked(spec) ? keep : 1);
+    case NORMA_LAW_POSITIVE:
+        return factor * factor / 12;
+    case NORMA_LAW_HAAR:
+        return 1 / fmax(rows, fan_in);
+    default:
+        return NAN;
+    }
+}
+
 static norma_status check_spec(const norma_tensor_spec *spec)
 {
     int64_t n = 0;

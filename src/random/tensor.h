@@ -37,6 +37,12 @@ NORMA_MUST_USE norma_status norma_tensor_create_selected(const norma_tensor *bas
                                                          const int64_t *rows, int64_t n,
                                                          norma_tensor **out);
 
+/* The variance of an entry by the law: of orthogonal tensors 1 / max(rows, columns) of the
+ * flattened matrix, of laws that drop entries that of kept ones times their probability. NaN for
+ * given values and for id-cond, id-cond-min, ortho-cond, whose entries have no common law. Local.
+ */
+double norma_tensor_variance(const norma_tensor_spec *spec);
+
 /* Can the law give a feature without any weight: masks, given values. */
 bool norma_tensor_may_vanish(const norma_tensor *tensor);
 

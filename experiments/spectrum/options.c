@@ -1,0 +1,296 @@
+#include "experiments/spectrum/options.h"
+
+#include "experiments/job/law_options.h"
+#include "experiments/job/options.h"
+#include "experiments/job/plan_options.h"
+#include "src/config/config_common.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const target_distributions[] = {
+    "normal",           "uniform",   "he-normal", "he-uniform",       "xavier", "orthogonal",
+    "sparse-he-normal", "er-normal", "er-sign",   "uniform-positive", NULL,
+};
+static const char *const source_distributions[] = {
+    "normal",     "uniform",          "he-normal",  "he-uniform", "xavier",
+    "orthogonal", "sparse-he-normal", "er-normal",  "er-sign",    "uniform-positive",
+    "id-cond",    "id-cond-min",      "ortho-cond", NULL,
+};
+static const char *const width_rules[] = {"max", "min", NULL};
+static const char *const methods[] = {"auto", "svd", "quadrature", "edges", NULL};
+static const char *const reductions[] = {"auto", "library", "two-stage", NULL};
+
+static const norma_option options[] = {
+    {.name = "c-out",
+     .type = NORMA_OPTION_INTEGER,
+     .many = NORMA_SWEEP,
+     .group = "Matrix",
+     .unit = "channels",
+     .unset_text = "as in the target's file",
+     .min = NORMA_AT_LEAST(1),
+     .max = NORMA_AT_MOST(1048576),
+     .help = "Output channels c2."},
+    {.name = "c-in",
+     .type = NORMA_OPTION_INTEGER,
+     .many = NORMA_SWEEP,
+     .group = "Matrix",
+     .unit = "channels",
+     .unset_text = "as in the target's file",
+     .min = NORMA_AT_LEAST(1),
+     .max = NORMA_AT_MOST(1048576),
+     .help = "Input channels c0."},
+    {.name = "channels",
+     .type = NORMA_OPTION_INTEGER,
+     .many = NORMA_SWEEP,
+     .group = "Matrix",
+     .unit = "channels",
+     .unset_text = "--c-out and --c-in",
+     .min = NORMA_AT_LEAST(1),
+     .max = NORMA_AT_MOST(1048576),
+     .help = "Both c2 and c0: a sweep such as 16,32,64 shows how distances to the limit law fall "
+             "with the size."},
+    {.name = "kernel",
+     .type = NORMA_OPTION_SHAPE,
+     .many = NORMA_SWEEP,
+     .group = "Matrix",
+     .unset_text = "as in the target's file; 1x1 (fully connected) without one",
+     .unit = "taps",
+     .min = NORMA_AT_LEAST(1),
+     .max = NORMA_AT_MOST(64),
+     .help = "Kernel Kt of the target."},
+    {.name = "kernel-split",
+     .type = NORMA_OPTION_STRING,
+     .many = NORMA_SWEEP,
+     .group = "Matrix",
+     .placeholder = "second|first|HxW+HxW",
+     .default_text = "second",
+     .help = "Kernels K1 + K2 of the source pair: second is K1 = 1x1, K2 = Kt; first is K1 = Kt, "
+             "K2 = 1x1. With --source the file decides."},
+    {.name = "source-dist",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Matrix",
+     .default_text = "he-normal",
+     .choices = source_distributions,
+     .exclusive = "source",
+     .help = "Law of the frozen source weights."},
+    {.name = "source",
+     .type = NORMA_OPTION_PATH,
+     .group = "Matrix",
+     .unset_text = "random weights from --source-dist",
+     .exclusive = "source",
+     .help = "Frozen source weights from an HDF5 file: /source/000/W1 [c1, c0, (kh, kw)] and "
+             "/source/000/W2 [c2, c1, (kh, kw)]. Singular values are then those of M as it is, and "
+             "no limit law applies."},
+    {.name = "keep-probability",
+     .type = NORMA_OPTION_REAL,
+     .many = NORMA_SWEEP,
+     .group = "Matrix",
+     .default_text = "0.5",
+     .min = NORMA_ABOVE(0),
+     .max = NORMA_AT_MOST(1),
+     .help = "Probability that an entry of sparse-he-normal, er-normal, er-sign is kept."},
+    {.name = "width-rule",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Matrix",
+     .default_text = "max",
+     .choices = width_rules,
+     .help = "max: M is the whole feature matrix, n = c2 c0 |K| rows (CNN24 Thm 2.3). min: its n - "
+             "c2 rows beside the pivots of a target (CNN24 Thm 2.2), without the closing row."},
+    {.name = "target",
+     .type = NORMA_OPTION_PATH,
+     .group = "Matrix",
+     .placeholder = "FILE[:PATH]",
+     .unset_text = "random weights from --target-dist",
+     .help = "The target layer, whose ratios to its pivots the min rule needs: an HDF5 file with a "
+             "network, of which --layer is taken, or FILE:PATH, one weight dataset."},
+    {.name = "layer",
+     .type = NORMA_OPTION_INTEGER,
+     .group = "Matrix",
+     .default_text = "0",
+     .min = NORMA_AT_LEAST(0),
+     .max = NORMA_AT_MOST(16777215),
+     .help = "Number of the layer in the network of --target, and in the file of --source."},
+    {.name = "target-dist",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Matrix",
+     .default_text = "he-normal",
+     .choices = target_distributions,
+     .help = "Law of a random target of the min rule, drawn anew for every replica."},
+    {.name = "features",
+     .type = NORMA_OPTION_INTEGER,
+     .many = NORMA_SWEEP,
+     .group = "Width",
+     .unit = "features",
+     .unset_text = "the rule's minimum",
+     .min = NORMA_AT_LEAST(1),
+     .max = NORMA_AT_MOST(2147483647),
+     .exclusive = "width",
+     .help = "Features c1, the columns of M."},
+    {.name = "excess",
+     .type = NORMA_OPTION_INTEGER,
+     .many = NORMA_SWEEP,
+     .group = "Width",
+     .unit = "features",
+     .unset_text = "0",
+     .min = NORMA_AT_LEAST(-2147483647),
+     .max = NORMA_AT_MOST(2147483647),
+     .exclusive = "width",
+     .help = "Features above the rule's minimum (below it when negative)."},
+    {.name = "overparam",
+     .type = NORMA_OPTION_REAL,
+     .many = NORMA_SWEEP,
+     .group = "Width",
+     .unset_text = "0",
+     .min = NORMA_ABOVE(-1),
+     .max = NORMA_AT_MOST(1000),
+     .exclusive = "width",
+     .help = "Relative excess EPS: c1 = ceil((1 + EPS) times the rule's minimum)."},
+    {.name = "method",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Method",
+     .default_text = "auto",
+     .choices = methods,
+     .help = "svd: all singular values of the assembled matrix. quadrature: their distribution by "
+             "Golub-Kahan processes from random vectors, with brackets, without a matrix. edges: "
+             "the largest and the smallest value by one such process. auto: svd where it fits the "
+             "memory and takes minutes, else quadrature."},
+    {.name = "reduction",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Method",
+     .default_text = "auto",
+     .choices = reductions,
+     .help = "How svd reduces the matrix to a bidiagonal one. two-stage: over a band, at the speed "
+             "of matrix products. library: directly, by LAPACK on one rank and ScaLAPACK on "
+             "several. auto: two stages from 512 values on."},
+    {.name = "probes",
+     .type = NORMA_OPTION_INTEGER,
+     .group = "Method",
+     .default_text = "10",
+     .unit = "vectors",
+     .min = NORMA_AT_LEAST(2),
+     .max = NORMA_AT_MOST(100000),
+     .help = "Random vectors of a quadrature; its error bars come from their spread."},
+    {.name = "steps",
+     .type = NORMA_OPTION_INTEGER,
+     .group = "Method",
+     .default_text = "100",
+     .unit = "steps",
+     .min = NORMA_AT_LEAST(2),
+     .max = NORMA_AT_MOST(10000),
+     .help = "Steps from each of them, at most as many as M has singular values."},
+    {.name = "bins",
+     .type = NORMA_OPTION_INTEGER,
+     .group = "Output",
+     .default_text = "100",
+     .unit = "points",
+     .min = NORMA_AT_LEAST(2),
+     .max = NORMA_AT_MOST(1000000),
+     .help = "Points of densities and distribution functions, from 0 to a tenth above the largest "
+             "value."},
+    {.name = "values",
+     .type = NORMA_OPTION_STRING,
+     .group = "Output",
+     .placeholder = "N|all",
+     .unset_text = "all in a run with a single cell, 0 in a sweep",
+     .help = "Singular values to write for each replica, largest first: a number, or all."},
+    NORMA_OPTION_END,
+};
+
+static const norma_option *const tables[] = {options, norma_config_random_options,
+                                             norma_job_options, norma_config_run_options, NULL};
+static const norma_option *const plan_tables[] = {options,
+                                                  norma_config_random_options,
+                                                  norma_job_options,
+                                                  norma_config_run_options,
+                                                  norma_plan_options,
+                                                  NULL};
+
+const norma_command norma_spectrum_command = {
+    .name = "spectrum",
+    .description =
+        "Measures the singular values of the feature matrix M of a frozen source pair: all of "
+        "them, their distribution by quadrature, or the extreme ones. Compares them with the limit "
+        "law where there is one, and checks them by sums of their powers that need no singular "
+        "value. M is divided by the standard deviation that its law gives its entries times the "
+        "square root of n.\n"
+        "Options that take numbers or names accept lists and ranges (8,16,32..256:x2): the run is "
+        "then their Cartesian product, one file with a dimension for each.",
+    .tables = tables,
+};
+
+const norma_command norma_spectrum_plan_command = {
+    .name = "spectrum",
+    .invocation = "norma plan spectrum",
+    .description = "Predicts method, process grid, memory and operations of norma spectrum without "
+                   "computing it. Takes the flags of norma spectrum.",
+    .tables = plan_tables,
+};
+
+static norma_status refuse(const norma_config *config, const char *name, const char *why)
+{
+    return NORMA_FAIL(norma_config_blame(config, name), "%s: %s", norma_config_where(config, name),
+                      why);
+}
+
+static norma_status check_shapes(const norma_config *config)
+{
+    static const char *const random_only[] = {"c-out", "c-in", "channels", "kernel", "target-dist"};
+    bool channels = norma_config_has(config, "channels");
+    bool both = norma_config_has(config, "c-out") && norma_config_has(config, "c-in");
+    bool either = norma_config_has(config, "c-out") || norma_config_has(config, "c-in");
+    for (size_t i = 0; i < sizeof random_only / sizeof random_only[0]; i++)
+        if (norma_config_has(config, "target") && norma_config_is_given(config, random_only[i]))
+            return refuse(config, random_only[i],
+                          "describes a layer without a file, but --target names one");
+    if (channels && either)
+        return refuse(config, "channels", "stands for both --c-out and --c-in; leave these out");
+    if (!norma_config_has(config, "target") && !channels && !both)
+        return NORMA_FAIL(NORMA_USAGE,
+                          "no shape: give --c-out and --c-in, or --channels, or --target FILE");
+    if (!norma_config_has(config, "target") && !norma_config_has(config, "source") &&
+        norma_config_is_given(config, "layer"))
+        return refuse(config, "layer", "needs --target or --source");
+    return NORMA_OK;
+}
+
+norma_status norma_spectrum_check_options(const norma_config *config)
+{
+    static const char *const file_decides[] = {"features", "excess", "overparam", "kernel-split",
+                                               "keep-probability"};
+    static const char *const laws[] = {"source-dist", "target-dist", NULL};
+    int64_t count = 0;
+    NORMA_TRY(check_shapes(config));
+    for (size_t i = 0; i < sizeof file_decides / sizeof file_decides[0]; i++)
+        if (norma_config_has(config, "source") && norma_config_is_given(config, file_decides[i]))
+            return refuse(config, file_decides[i], "the file of --source decides this");
+    if (norma_config_has(config, "source") && norma_config_has(config, "target") &&
+        norma_config_get_integer(config, 0, "replicas") > 1)
+        return refuse(config, "replicas",
+                      "source and target are the same for every replica; give 1");
+    if (!norma_config_has(config, "source"))
+        NORMA_TRY(norma_law_options_check(config, laws));
+    return norma_spectrum_count_values(config, 1, &count);
+}
+
+norma_status norma_spectrum_count_values(const norma_config *config, int64_t n, int64_t *count)
+{
+    *count = norma_config_get_sweep(config)->n_cells > 1 ? 0 : n;
+    if (!norma_config_has(config, "values"))
+        return NORMA_OK;
+    const char *text = norma_config_get_text(config, 0, "values");
+    char *end = NULL;
+    *count = n;
+    if (strcmp(text, "all") == 0)
+        return NORMA_OK;
+    long long wanted = strtoll(text, &end, 10);
+    if (*text == '\0' || *end != '\0' || wanted < 0)
+        return refuse(config, "values", "is neither 'all' nor a number of singular values");
+    *count = wanted < n ? (int64_t)wanted : n;
+    return NORMA_OK;
+}
