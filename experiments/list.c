@@ -11,6 +11,11 @@
 #include "io/config/config_read.h"
 #include "mpi/layer/solver.h"
 #include "mpi/runtime/log.h"
+#include "src/chain/observables.h"
+#include "src/chain/spec.h"
+#include "src/features/width_rule.h"
+#include "src/network/bounds.h"
+#include "src/random/law.h"
 
 typedef struct family {
     const char *name, *summary;
@@ -21,6 +26,16 @@ static const family families[] = {
     {"subcommands", "what norma can be asked to do", &norma_subcommand_names},
     {"solvers", "how the linear system of a layer is solved (reconstruct --solver)",
      &norma_solver_names},
+    {"laws", "random weights (--weight-dist, --target-dist, --source-dist)",
+     &norma_law_source_names},
+    {"presets", "papers' definitions of a layer (chain --preset)", &norma_chain_preset_names},
+    {"normalizations", "chain --norm", &norma_chain_norm_names},
+    {"observables", "measured on the layers of a chain (chain --observables)",
+     &norma_observable_names},
+    {"bounds", "of pre-activations (reconstruct --bound)", &norma_bound_names},
+    {"residuals", "skip connections beside source pairs (reconstruct --residual)",
+     &norma_residual_names},
+    {"width-rules", "unknowns of a source pair (reconstruct --width-rule)", &norma_width_names},
 };
 static const norma_names family_names = NORMA_NAMES("family", "families", families);
 
@@ -48,7 +63,7 @@ static const norma_command command = {
 static void print(const norma_names *names)
 {
     for (int64_t i = norma_names_next(names, 0); i < names->n; i = norma_names_next(names, i + 1))
-        norma_log_result("%-18s %s", norma_names_name(names, i), norma_names_summary(names, i));
+        norma_log_result("%-21s %s", norma_names_name(names, i), norma_names_summary(names, i));
 }
 
 static norma_status run(const norma_call *call)

@@ -2,68 +2,24 @@
 
 #include "experiments/job/options.h"
 #include "experiments/job/plan_options.h"
+#include "src/chain/observables.h"
+#include "src/chain/spec.h"
 #include "src/config/config_common.h"
+#include "src/random/law.h"
 
 #include <stddef.h>
 
-static const char *const presets[] = {
-    "rank20",
-    "thesis2",
-    "thesis3",
-    "thesis5",
-    "thesis5-pre-rms",
-    "thesis5-post-rms",
-    "thesis5-pre-ln",
-    "thesis5-post-ln",
-    "thesis6",
-    "thesis6-shaped",
-    "vanilla",
-    "vanilla-residual",
-    NULL,
-};
-static const char *const distributions[] = {
-    "normal",           "uniform",   "he-normal", "he-uniform",       "xavier", "orthogonal",
-    "sparse-he-normal", "er-normal", "er-sign",   "uniform-positive", NULL,
-};
-static const char *const norms[] = {"none", "bn", "bn-centered", "ln", "rms", NULL};
-static const char *const orders[] = {"norm-act", "act-norm", NULL};
-static const char *const laws[] = {"exact", "pathwise", NULL};
 static const char *const precisions[] = {"double", "single", NULL};
 static const char *const inputs[] = {
     "gaussian", "near-collinear", "near-basis", "diagonal",  "degenerate",
     "rank-one", "fashion-mnist",  "cifar-10",   "cifar-100", NULL};
-static const char *const observables[] = {
-    "all",
-    "soft_rank",
-    "stable_rank",
-    "numerical_rank",
-    "fro2",
-    "tr_m3",
-    "tr_diag2",
-    "singular_value",
-    "sigma_min",
-    "log_sigma_min",
-    "orthogonality_gap",
-    "isometry_gap",
-    "isometry_gap_features",
-    "cosine",
-    "gram_12",
-    "gram_distance",
-    "w2_bures",
-    "log_norm",
-    "row_bias",
-    "column_bias",
-    "lyapunov",
-    NULL,
-};
-
 static const norma_option layer_options[] = {
     {.name = "preset",
      .type = NORMA_OPTION_CHOICE,
      .many = NORMA_SWEEP,
      .group = "Layer",
      .default_text = "rank20",
-     .choices = presets,
+     .names = &norma_chain_preset_names,
      .help = "A paper's definition of the whole layer; the options below change parts of it."},
     {.name = "width",
      .type = NORMA_OPTION_INTEGER,
@@ -104,9 +60,10 @@ static const norma_option layer_options[] = {
      .many = NORMA_SWEEP,
      .group = "Layer",
      .unset_text = "as the preset says",
-     .choices = distributions,
+     .names = &norma_law_names,
      .exclusive = "weights",
-     .help = "Law of the weights; normal, uniform and er- laws are scaled as the preset says."},
+     .help =
+         "Law of the weights; laws that do not depend on the fan are scaled as the preset says."},
     {.name = "weights",
      .type = NORMA_OPTION_PATH,
      .group = "Layer",
@@ -122,21 +79,20 @@ static const norma_option layer_options[] = {
      .default_text = "0.5",
      .min = NORMA_ABOVE(0),
      .max = NORMA_AT_MOST(1),
-     .help = "Probability that an entry of sparse-he-normal, er-normal, er-sign is kept."},
+     .help = "Probability that an entry of a law with a mask is kept."},
     {.name = "norm",
      .type = NORMA_OPTION_CHOICE,
      .many = NORMA_SWEEP,
      .group = "Layer",
      .unset_text = "as the preset says",
-     .choices = norms,
-     .help = "Normalization: bn scales rows, bn-centered subtracts their mean first, rms and ln do "
-             "the same with columns."},
+     .names = &norma_chain_norm_names,
+     .help = "Normalization of Z."},
     {.name = "order",
      .type = NORMA_OPTION_CHOICE,
      .many = NORMA_SWEEP,
      .group = "Layer",
      .unset_text = "as the preset says",
-     .choices = orders,
+     .names = &norma_chain_order_names,
      .help = "Which comes first, normalization or activation."},
     {.name = "act",
      .type = NORMA_OPTION_STRING,
@@ -170,9 +126,8 @@ static const norma_option layer_options[] = {
      .many = NORMA_SWEEP,
      .group = "Layer",
      .unset_text = "exact where batch < width and nothing is read from files, else pathwise",
-     .choices = laws,
-     .help = "exact draws the action of W on the span of the batch only, equal in law; pathwise "
-             "draws W itself."},
+     .names = &norma_chain_law_names,
+     .help = "How W H is drawn."},
     {.name = "precision",
      .type = NORMA_OPTION_CHOICE,
      .many = NORMA_SWEEP,
@@ -229,7 +184,7 @@ static const norma_option other_options[] = {
      .group = "Observables",
      .placeholder = "LIST",
      .default_text = "soft_rank,stable_rank",
-     .choices = observables,
+     .names = &norma_observable_choices,
      .help = "What is measured after each layer; all is everything that the chain defines."},
     {.name = "tau",
      .type = NORMA_OPTION_REAL,

@@ -5,24 +5,15 @@
 #include "experiments/reconstruct/statistics.h"
 #include "mpi/layer/solver.h"
 #include "src/config/config_common.h"
+#include "src/features/width_rule.h"
+#include "src/network/bounds.h"
+#include "src/random/law.h"
 
 #include <stddef.h>
 
-static const char *const residuals[] = {"none", "inner", "outer", NULL};
 static const char *const skip_kernels[] = {"1x1", NORMA_RECONSTRUCT_WHOLE_KERNEL, NULL};
-static const char *const distributions[] = {
-    "normal",           "uniform",   "he-normal", "he-uniform",       "xavier", "orthogonal",
-    "sparse-he-normal", "er-normal", "er-sign",   "uniform-positive", NULL,
-};
-static const char *const source_distributions[] = {
-    "normal",     "uniform",          "he-normal",  "he-uniform", "xavier",
-    "orthogonal", "sparse-he-normal", "er-normal",  "er-sign",    "uniform-positive",
-    "id-cond",    "id-cond-min",      "ortho-cond", NULL,
-};
-static const char *const width_rules[] = {"max", "min", NULL};
 static const char *const activations[] = {"relu", "leaky-relu", "tanh",     "sigmoid", "gelu",
                                           "silu", "softplus",   "identity", NULL};
-static const char *const bounds[] = {"data", "interval", "interval-deep", NULL};
 static const char *const stores[] = {"auto", "yes", "no", NULL};
 static const char *const precisions[] = {"double", NORMA_RECONSTRUCT_SINGLE, NULL};
 static const char *const saved[] = {NORMA_RECONSTRUCT_SAVE_GAMMA, NORMA_RECONSTRUCT_SAVE_WEIGHTS,
@@ -41,7 +32,7 @@ static const norma_option options[] = {
      .many = NORMA_SWEEP,
      .group = "Target",
      .default_text = "he-normal",
-     .choices = distributions,
+     .names = &norma_law_names,
      .help = "Law of a random target layer (identity activation, inputs in [-1, 1]); needs --c-out "
              "and --c-in."},
     {.name = "c-out",
@@ -76,10 +67,10 @@ static const norma_option options[] = {
      .many = NORMA_SWEEP,
      .group = "Source",
      .default_text = "he-normal",
-     .choices = source_distributions,
+     .names = &norma_law_source_names,
      .exclusive = "source",
-     .help = "Law of the frozen source weights. id-cond, id-cond-min (for the min rule) and "
-             "ortho-cond are RF's well-conditioned features."},
+     .help =
+         "Law of the frozen source weights; the -cond laws are RF's well-conditioned features."},
     {.name = "source",
      .type = NORMA_OPTION_PATH,
      .group = "Source",
@@ -95,16 +86,14 @@ static const norma_option options[] = {
      .default_text = "0.5",
      .min = NORMA_ABOVE(0),
      .max = NORMA_AT_MOST(1),
-     .help = "Probability that an entry of sparse-he-normal, er-normal, er-sign is kept."},
+     .help = "Probability that an entry of a law with a mask is kept."},
     {.name = "residual",
      .type = NORMA_OPTION_CHOICE,
      .many = NORMA_SWEEP,
      .group = "Source",
      .default_text = "none",
-     .choices = residuals,
-     .help = "Frozen skip connection beside every source pair: inner joins behind the second "
-             "normalization (the pair computes the target less the skip), outer in front of it "
-             "(gamma2 multiplies both; relu, leaky-relu and identity only)."},
+     .names = &norma_residual_names,
+     .help = "Frozen skip connection beside every source pair."},
     {.name = "skip",
      .type = NORMA_OPTION_STRING,
      .group = "Source",
@@ -125,7 +114,7 @@ static const norma_option options[] = {
      .many = NORMA_SWEEP,
      .group = "Width",
      .default_text = "max",
-     .choices = width_rules,
+     .names = &norma_width_names,
      .help = "max: gamma2 = 1 and c1 >= n = c2 c0 |K| features (CNN24 Thm 2.3). min: gamma2 is "
              "solved for as well and c1 >= n - c2 + 1, n - c2 with an outer residual (CNN24 "
              "Thm 2.2)."},
@@ -190,7 +179,7 @@ static const norma_option options[] = {
      .type = NORMA_OPTION_CHOICE,
      .many = NORMA_SWEEP,
      .group = "Source",
-     .choices = bounds,
+     .names = &norma_bound_names,
      .unset_text = "data with --dataset, otherwise interval-deep",
      .help = "How the range of pre-activations is bounded: measured on the samples, by interval "
              "arithmetic inside a layer from its measured inputs, or from the declared input range "

@@ -1,7 +1,5 @@
 #include "src/chain/observables.h"
 
-#include "src/base/text.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +12,15 @@
                                    is_count},
 static const norma_observable_descriptor table[NORMA_N_OBSERVABLES] = {
     NORMA_OBSERVABLES(OBSERVABLE)};
+
+#define CHOICE(number, name, axis, family, requirement, is_count, summary) {name, summary},
+static const struct {
+    const char *name, *summary;
+} choices[] = {{"all", "everything that the chain defines"},
+               NORMA_OBSERVABLES(CHOICE){"lyapunov", "Lyapunov exponents of a linear chain"}};
+
+const norma_names norma_observable_names = NORMA_NAMES("observable", "observables", table);
+const norma_names norma_observable_choices = NORMA_NAMES("observable", "observables", choices);
 
 _Static_assert(NORMA_N_OBSERVABLES < 32, "norma_observable_set has a bit for each observable");
 
@@ -77,23 +84,14 @@ const char *norma_observable_label(norma_observable observable,
 
 static norma_status parse_one(const char *word, norma_observable_set *out)
 {
-    norma_text_search search;
-    norma_text_search_init(&search, word);
+    int64_t o = 0;
     if (strcmp(word, "all") == 0) {
         *out |= NORMA_OBSERVABLES_ALL;
         return NORMA_OK;
     }
-    for (int k = 0; k < NORMA_N_OBSERVABLES; k++) {
-        if (strcmp(word, table[k].name) == 0) {
-            *out |= NORMA_OBSERVABLE_BIT(k);
-            return NORMA_OK;
-        }
-        norma_text_search_offer(&search, table[k].name);
-    }
-    const char *nearest = norma_text_search_result(&search);
-    return NORMA_FAIL(NORMA_CONFIG, "unknown observable '%s'%s%s%s", word,
-                      nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                      nearest ? "'?" : "");
+    NORMA_TRY(norma_names_find(&norma_observable_names, word, &o));
+    *out |= NORMA_OBSERVABLE_BIT(o);
+    return NORMA_OK;
 }
 
 norma_status norma_observable_parse(const char *text, norma_observable_set *out)
@@ -105,9 +103,6 @@ norma_status norma_observable_parse(const char *text, norma_observable_set *out)
         if (length >= sizeof word)
             return NORMA_FAIL(NORMA_CONFIG, "unknown observable '%.60s'", text);
         memcpy(word, text, length);
-        for (size_t i = 0; i < length; i++)
-            if (word[i] == '-')
-                word[i] = '_';
         if (length > 0)
             NORMA_TRY(parse_one(word, &set));
         text += length + (text[length] == ',');

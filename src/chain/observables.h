@@ -8,6 +8,7 @@
  * workspaces, teams, refusals, options and help follow from a line. A new observable is a line here
  * and its value in the function of its family (src/chain/measure*.c).
  */
+#include "src/base/names.h"
 #include "src/base/status.h"
 
 #include <stdbool.h>
@@ -102,6 +103,12 @@ typedef struct norma_observable_descriptor {
 /* The descriptor of an observable; constant. */
 const norma_observable_descriptor *norma_observable_get(norma_observable observable);
 
+/* The family of names: the observables, numbered as norma_observable. */
+extern const norma_names norma_observable_names;
+
+/* The names that a list of observables may hold: "all", the observables, "lyapunov". */
+extern const norma_names norma_observable_choices;
+
 /* Its name ("soft_rank"). */
 const char *norma_observable_name(norma_observable observable);
 
@@ -115,7 +122,7 @@ norma_observable_set norma_observable_conditional(void);
 const char *norma_observable_axis_name(norma_observable_axis axis);
 
 /* Reads "soft_rank,fro2" or "all" (dashes and underscores are equal); NORMA_CONFIG with the nearest
- * known name. */
+ * known name. "lyapunov" is in no set: norma_observable_request has a field for it. */
 NORMA_MUST_USE norma_status norma_observable_parse(const char *text, norma_observable_set *out);
 
 #define NORMA_OBSERVABLE_MAX_TAU 64

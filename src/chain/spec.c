@@ -2,155 +2,118 @@
 
 #include "src/base/index.h"
 #include "src/base/rng.h"
-#include "src/base/text.h"
 
 #include <math.h>
-#include <string.h>
 
-static const char *const preset_names[NORMA_N_CHAIN_PRESETS] = {
-    "rank20",          "thesis2",          "thesis3",        "thesis5",
-    "thesis5-pre-rms", "thesis5-post-rms", "thesis5-pre-ln", "thesis5-post-ln",
-    "thesis6",         "thesis6-shaped",   "vanilla",        "vanilla-residual"};
-static const char *const norm_names[NORMA_N_CHAIN_NORMS] = {"none", "bn", "bn-centered", "ln",
-                                                            "rms"};
-static const char *const order_names[NORMA_N_CHAIN_ORDERS] = {"norm-act", "act-norm"};
-static const char *const law_names[NORMA_N_CHAIN_LAWS] = {"auto", "pathwise", "exact"};
+typedef struct preset_line {
+    const char *name, *summary;
+    norma_chain_spec spec;
+} preset_line;
 
-static norma_status parse(const char *what, const char *text, const char *const *names, int n,
-                          int *out)
+#define PRESET(number, name, weights_, weight_scale_, residual_, norm_, unit_norm_, order_,        \
+               activation_, act_scale_, scale_, gram_scale_, start_, carry_norm_, summary)         \
+    [NORMA_CHAIN_##number] = {name,                                                                \
+                              summary,                                                             \
+                              {.preset = NORMA_CHAIN_##number,                                     \
+                               .weights = NORMA_DISTRIBUTION_##weights_,                           \
+                               .weight_scale = weight_scale_,                                      \
+                               .residual = residual_,                                              \
+                               .norm = NORMA_CHAIN_NORM_##norm_,                                   \
+                               .unit_norm = unit_norm_,                                            \
+                               .order = NORMA_CHAIN_##order_,                                      \
+                               .activation.kind = NORMA_NONLINEARITY_##activation_,                \
+                               .act_scale = act_scale_,                                            \
+                               .scale = scale_,                                                    \
+                               .gram_scale = gram_scale_,                                          \
+                               .start = NORMA_CHAIN_START_##start_,                                \
+                               .carry_norm = carry_norm_}},
+static const preset_line presets[NORMA_N_CHAIN_PRESETS] = {NORMA_CHAIN_PRESETS(PRESET)};
+
+typedef struct choice {
+    const char *name, *summary;
+} choice;
+
+static const choice norms[NORMA_N_CHAIN_NORMS] = {
+    [NORMA_CHAIN_NORM_NONE] = {"none", "no normalization"},
+    [NORMA_CHAIN_NORM_BN] = {"bn", "every row scaled to a fixed norm"},
+    [NORMA_CHAIN_NORM_BN_CENTERED] = {"bn-centered", "as bn, the row's mean subtracted before"},
+    [NORMA_CHAIN_NORM_LN] = {"ln", "as rms, the column's mean subtracted before"},
+    [NORMA_CHAIN_NORM_RMS] = {"rms", "every column scaled to a fixed norm"},
+};
+
+static const choice orders[NORMA_N_CHAIN_ORDERS] = {
+    [NORMA_CHAIN_NORM_ACT] = {"norm-act", "normalization before the activation"},
+    [NORMA_CHAIN_ACT_NORM] = {"act-norm", "activation before the normalization"},
+};
+
+static const choice laws[NORMA_N_CHAIN_LAWS] = {
+    [NORMA_CHAIN_LAW_AUTO] = {"auto", "exact where it is possible, else pathwise"},
+    [NORMA_CHAIN_LAW_PATHWISE] = {"pathwise", "W itself is drawn"},
+    [NORMA_CHAIN_LAW_EXACT] = {"exact", "only the action of W on the span of the batch is drawn, "
+                                        "equal in law"},
+};
+
+static bool is_not_auto(int64_t law)
 {
-    for (int k = 0; k < n; k++)
-        if (strcmp(text, names[k]) == 0) {
-            *out = k;
-            return NORMA_OK;
-        }
-    const char *nearest = norma_text_nearest(text, names, n);
-    return NORMA_FAIL(NORMA_CONFIG, "unknown %s '%.60s'%s%s%s", what, text,
-                      nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                      nearest ? "'?" : "");
+    return law != NORMA_CHAIN_LAW_AUTO;
 }
+
+const norma_names norma_chain_preset_names = NORMA_NAMES("chain preset", "presets", presets);
+const norma_names norma_chain_norm_names = NORMA_NAMES("normalization", "normalizations", norms);
+const norma_names norma_chain_order_names = NORMA_NAMES("order", "orders", orders);
+const norma_names norma_chain_law_names =
+    NORMA_NAMES_OF("law of a chain", "laws of chains", laws, is_not_auto);
 
 norma_status norma_chain_preset_parse(const char *text, norma_chain_preset *out)
 {
-    int k = 0;
-    NORMA_TRY(parse("chain preset", text, preset_names, NORMA_N_CHAIN_PRESETS, &k));
+    int64_t k = 0;
+    NORMA_TRY(norma_names_find(&norma_chain_preset_names, text, &k));
     *out = (norma_chain_preset)k;
     return NORMA_OK;
 }
 
 norma_status norma_chain_norm_parse(const char *text, norma_chain_norm *out)
 {
-    int k = 0;
-    NORMA_TRY(parse("normalization", text, norm_names, NORMA_N_CHAIN_NORMS, &k));
+    int64_t k = 0;
+    NORMA_TRY(norma_names_find(&norma_chain_norm_names, text, &k));
     *out = (norma_chain_norm)k;
     return NORMA_OK;
 }
 
 norma_status norma_chain_order_parse(const char *text, norma_chain_order *out)
 {
-    int k = 0;
-    NORMA_TRY(parse("order", text, order_names, NORMA_N_CHAIN_ORDERS, &k));
+    int64_t k = 0;
+    NORMA_TRY(norma_names_find(&norma_chain_order_names, text, &k));
     *out = (norma_chain_order)k;
     return NORMA_OK;
 }
 
 norma_status norma_chain_law_parse(const char *text, norma_chain_law *out)
 {
-    int k = 0;
-    NORMA_TRY(parse("law", text, law_names, NORMA_N_CHAIN_LAWS, &k));
+    int64_t k = 0;
+    NORMA_TRY(norma_names_find(&norma_chain_law_names, text, &k));
     *out = (norma_chain_law)k;
     return NORMA_OK;
 }
 
-const char *norma_chain_preset_name(norma_chain_preset preset)
-{
-    return preset_names[preset];
-}
-
 const char *norma_chain_norm_name(norma_chain_norm norm)
 {
-    return norm_names[norm];
-}
-
-const char *norma_chain_order_name(norma_chain_order order)
-{
-    return order_names[order];
+    return norms[norm].name;
 }
 
 const char *norma_chain_law_name(norma_chain_law law)
 {
-    return law_names[law];
-}
-
-static void init_thesis5(norma_chain_preset preset, norma_chain_spec *spec)
-{
-    spec->activation.kind = NORMA_NONLINEARITY_RELU;
-    spec->weight_scale = 1 / sqrt((double)spec->width);
-    if (preset == NORMA_CHAIN_THESIS5)
-        spec->act_scale = 0;
-    if (preset == NORMA_CHAIN_THESIS5_PRE_RMS || preset == NORMA_CHAIN_THESIS5_POST_RMS)
-        spec->norm = NORMA_CHAIN_NORM_RMS;
-    if (preset == NORMA_CHAIN_THESIS5_PRE_LN || preset == NORMA_CHAIN_THESIS5_POST_LN)
-        spec->norm = NORMA_CHAIN_NORM_LN;
-    if (preset == NORMA_CHAIN_THESIS5_POST_RMS || preset == NORMA_CHAIN_THESIS5_POST_LN)
-        spec->order = NORMA_CHAIN_ACT_NORM;
-}
-
-static void init_thesis6(norma_chain_preset preset, norma_chain_spec *spec)
-{
-    spec->weights = NORMA_DISTRIBUTION_ORTHOGONAL;
-    spec->norm = NORMA_CHAIN_NORM_BN;
-    spec->unit_norm = preset == NORMA_CHAIN_THESIS6;
-    if (preset == NORMA_CHAIN_THESIS6_SHAPED)
-        spec->activation.kind = NORMA_NONLINEARITY_TANH;
+    return laws[law].name;
 }
 
 void norma_chain_spec_init(norma_chain_preset preset, int64_t width, int64_t batch,
                            norma_chain_spec *out)
 {
-    norma_chain_spec spec = {.preset = preset,
-                             .width = width,
-                             .batch = batch > 0 ? batch : width,
-                             .residual = INFINITY,
-                             .weights = NORMA_DISTRIBUTION_NORMAL,
-                             .weight_scale = 1,
-                             .act_scale = 1,
-                             .scale = 1,
-                             .gram_scale = 1};
-    switch (preset) {
-    case NORMA_CHAIN_RANK20:
-        spec.norm = NORMA_CHAIN_NORM_BN;
-        break;
-    case NORMA_CHAIN_THESIS2:
-        spec.norm = NORMA_CHAIN_NORM_BN;
-        spec.unit_norm = true;
-        spec.scale = 0;
-        spec.weight_scale = 1 / sqrt((double)width);
-        spec.start = NORMA_CHAIN_START_UNIT_FROBENIUS;
-        break;
-    case NORMA_CHAIN_THESIS3:
-        spec.norm = NORMA_CHAIN_NORM_BN_CENTERED;
-        spec.weight_scale = 1 / sqrt((double)width);
-        spec.gram_scale = 0;
-        spec.start = NORMA_CHAIN_START_THROUGH_LAYER;
-        break;
-    case NORMA_CHAIN_THESIS6:
-    case NORMA_CHAIN_THESIS6_SHAPED:
-        init_thesis6(preset, &spec);
-        break;
-    case NORMA_CHAIN_VANILLA:
-        spec.weight_scale = 1 / sqrt((double)width);
-        spec.carry_norm = true;
-        break;
-    case NORMA_CHAIN_VANILLA_RESIDUAL:
-        spec.residual = 1;
-        spec.carry_norm = true;
-        break;
-    default:
-        init_thesis5(preset, &spec);
-        break;
-    }
-    *out = spec;
+    *out = presets[preset].spec;
+    out->width = width;
+    out->batch = batch > 0 ? batch : width;
+    if (out->weight_scale == 0)
+        out->weight_scale = 1 / sqrt((double)width);
 }
 
 bool norma_chain_spec_is_linear(const norma_chain_spec *spec)
@@ -177,7 +140,7 @@ static norma_status check_sizes(const norma_chain_spec *spec)
 
 static norma_status check_numbers(const norma_chain_spec *spec)
 {
-    const char *preset = preset_names[spec->preset];
+    const char *preset = presets[spec->preset].name;
     if (!(spec->residual > 0))
         return NORMA_FAIL(NORMA_CONFIG, "%s: the residual strength must be positive or inf, not %g",
                           preset, spec->residual);
@@ -209,7 +172,7 @@ static norma_status check_numbers(const norma_chain_spec *spec)
 
 static norma_status check_combination(const norma_chain_spec *spec)
 {
-    const char *preset = preset_names[spec->preset];
+    const char *preset = presets[spec->preset].name;
     if (spec->carry_norm && !norma_nonlinearity_is_homogeneous(&spec->activation))
         return NORMA_FAIL(NORMA_CONFIG,
                           "%s carries the norm in its logarithm, which needs identity, relu or "
@@ -217,7 +180,7 @@ static norma_status check_combination(const norma_chain_spec *spec)
                           preset);
     if (spec->carry_norm && spec->norm != NORMA_CHAIN_NORM_NONE)
         return NORMA_FAIL(NORMA_CONFIG, "%s has no normalization; %s was asked for", preset,
-                          norm_names[spec->norm]);
+                          norms[spec->norm].name);
     if (spec->norm == NORMA_CHAIN_NORM_BN_CENTERED && spec->batch < 2)
         return NORMA_FAIL(NORMA_CONFIG,
                           "%s: centring over a batch of 1 leaves no variance; use a larger batch",
@@ -231,7 +194,7 @@ static norma_status check_combination(const norma_chain_spec *spec)
 /* Only W's action on span(H) is drawn: possible for laws invariant under rotations of the input. */
 static norma_status finish_law(norma_chain_spec *spec)
 {
-    char laws[NORMA_LAW_LIST];
+    char rotating[NORMA_LAW_LIST];
     bool possible = norma_law_has(spec->weights, NORMA_LAW_ROTATES) && spec->batch < spec->width;
     if (spec->law == NORMA_CHAIN_LAW_AUTO)
         spec->law = possible ? NORMA_CHAIN_LAW_EXACT : NORMA_CHAIN_LAW_PATHWISE;
@@ -239,15 +202,15 @@ static norma_status finish_law(norma_chain_spec *spec)
         return NORMA_FAIL(NORMA_CONFIG,
                           "%s: law exact needs a batch (%lld) below the width (%lld) and %s "
                           "weights; use law pathwise",
-                          preset_names[spec->preset], (long long)spec->batch,
-                          (long long)spec->width, norma_law_list(NORMA_LAW_ROTATES, laws));
+                          presets[spec->preset].name, (long long)spec->batch,
+                          (long long)spec->width, norma_law_list(NORMA_LAW_ROTATES, rotating));
     return NORMA_OK;
 }
 
 /* What has no single-precision product. */
 static norma_status check_single(const norma_chain_spec *spec)
 {
-    const char *preset = preset_names[spec->preset];
+    const char *preset = presets[spec->preset].name;
     if (spec->single && spec->law == NORMA_CHAIN_LAW_EXACT)
         return NORMA_FAIL(NORMA_CONFIG,
                           "%s: single precision is for chains that draw W itself; law exact (batch "

@@ -1,5 +1,6 @@
 #ifndef NORMA_CHAIN_SPEC_H
 #define NORMA_CHAIN_SPEC_H
+/* clang-format off */
 /*
  * One layer of a chain of representations, H is d x N (width x batch):
  *
@@ -9,11 +10,15 @@
  *     H' = scale norm(act_scale phi(alpha_l Z))      order act-norm
  *
  * with alpha_l = (l + 1)^(-gain_exponent), l counted from 0. norm is one of
- *     bn           every row is scaled to a fixed norm            (RANK20 Eq. (2), THESIS (2.1),
- * (6.4)) bn-centered  the same after the row's mean is subtracted    (THESIS (3.1)) ln, rms every
- * column, with and without its mean        (THESIS (5.13)) the fixed norm being sqrt(length), or 1
- * where unit_norm is set.
+ *
+ *     bn           every row is scaled to a fixed norm      (RANK20 Eq. (2), THESIS (2.1), (6.4))
+ *     bn-centered  the same after the row's mean is subtracted                     (THESIS (3.1))
+ *     ln, rms      every column, with and without its mean subtracted             (THESIS (5.13))
+ *
+ * the fixed norm being sqrt(length), or 1 where unit_norm is set.
  */
+/* clang-format on */
+#include "src/base/names.h"
 #include "src/base/status.h"
 #include "src/random/law.h"
 #include "src/theory/nonlinearity.h"
@@ -21,21 +26,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* clang-format off */
+/* The presets, a line each; a new one is a line here. Columns: number, name, weights, weight_scale (0:
+ * 1 / sqrt(d)), residual, norm, unit_norm, order, activation, act_scale, scale, gram_scale, start,
+ * carry_norm of norma_chain_spec, whose other fields are 0; then a summary with the source. */
+#define NORMA_CHAIN_PRESETS(P) \
+    P(RANK20,           "rank20",           NORMAL,     1, INFINITY, BN,          false, NORM_ACT, IDENTITY, 1, 1, 1, AS_GIVEN,       false, "BN(H + g W H), unit variance, no centring (RANK20 Eq. (1))") \
+    P(THESIS2,          "thesis2",          NORMAL,     0, INFINITY, BN,          true,  NORM_ACT, IDENTITY, 1, 0, 1, UNIT_FROBENIUS, false, "BN(W H) / sqrt(d), rows of norm 1 before (THESIS (2.1))") \
+    P(THESIS3,          "thesis3",          NORMAL,     0, INFINITY, BN_CENTERED, false, NORM_ACT, IDENTITY, 1, 1, 0, THROUGH_LAYER,  false, "state A = phi(BN(h)), G = A^T A / d (THESIS (3.1))") \
+    P(THESIS5,          "thesis5",          NORMAL,     0, INFINITY, NONE,        false, NORM_ACT, RELU,     0, 1, 1, AS_GIVEN,       false, "phi(W H) / sqrt(E phi(X)^2) (THESIS section 5)") \
+    P(THESIS5_PRE_RMS,  "thesis5-pre-rms",  NORMAL,     0, INFINITY, RMS,         false, NORM_ACT, RELU,     1, 1, 1, AS_GIVEN,       false, "phi(RMS(W H))") \
+    P(THESIS5_POST_RMS, "thesis5-post-rms", NORMAL,     0, INFINITY, RMS,         false, ACT_NORM, RELU,     1, 1, 1, AS_GIVEN,       false, "RMS(phi(W H))") \
+    P(THESIS5_PRE_LN,   "thesis5-pre-ln",   NORMAL,     0, INFINITY, LN,          false, NORM_ACT, RELU,     1, 1, 1, AS_GIVEN,       false, "phi(LN(W H))") \
+    P(THESIS5_POST_LN,  "thesis5-post-ln",  NORMAL,     0, INFINITY, LN,          false, ACT_NORM, RELU,     1, 1, 1, AS_GIVEN,       false, "LN(phi(W H))") \
+    P(THESIS6,          "thesis6",          ORTHOGONAL, 1, INFINITY, BN,          true,  NORM_ACT, IDENTITY, 1, 1, 1, AS_GIVEN,       false, "BN(W X), orthogonal W, rows of norm 1 (THESIS (6.3))") \
+    P(THESIS6_SHAPED,   "thesis6-shaped",   ORTHOGONAL, 1, INFINITY, BN,          false, NORM_ACT, TANH,     1, 1, 1, AS_GIVEN,       false, "phi(alpha_l BN(W X)), rows of norm sqrt(n) (THESIS (6.11))") \
+    P(VANILLA,          "vanilla",          NORMAL,     0, INFINITY, NONE,        false, NORM_ACT, IDENTITY, 1, 1, 1, AS_GIVEN,       true,  "W H, W ~ N(0, 1/d), the norm carried in its logarithm") \
+    P(VANILLA_RESIDUAL, "vanilla-residual", NORMAL,     1, 1,        NONE,        false, NORM_ACT, IDENTITY, 1, 1, 1, AS_GIVEN,       true,  "(I + g W) H, unit variance, the norm carried in its logarithm")
+/* clang-format on */
+
+#define NORMA_CHAIN_NUMBER(number, ...) NORMA_CHAIN_##number,
 typedef enum norma_chain_preset {
-    NORMA_CHAIN_RANK20,           /* RANK20 Eq. (1): BN(H + g W H), unit variance, no centring */
-    NORMA_CHAIN_THESIS2,          /* THESIS (2.1): BN(W H) / sqrt(d), rows of norm 1 before */
-    NORMA_CHAIN_THESIS3,          /* THESIS (3.1), state A = phi(BN(h)), G = A^T A / d */
-    NORMA_CHAIN_THESIS5,          /* THESIS section 5: phi(W H) / sqrt(E phi(X)^2) */
-    NORMA_CHAIN_THESIS5_PRE_RMS,  /* phi(RMS(W H)) */
-    NORMA_CHAIN_THESIS5_POST_RMS, /* RMS(phi(W H)) */
-    NORMA_CHAIN_THESIS5_PRE_LN,   /* phi(LN(W H)) */
-    NORMA_CHAIN_THESIS5_POST_LN,  /* LN(phi(W H)) */
-    NORMA_CHAIN_THESIS6,          /* THESIS (6.3): BN(W X), Haar, n = d, rows of norm 1 */
-    NORMA_CHAIN_THESIS6_SHAPED,   /* THESIS (6.11): phi(alpha_l BN(W X)), rows of norm sqrt(n) */
-    NORMA_CHAIN_VANILLA,          /* W H, W ~ N(0, 1/d), norm carried in its logarithm */
-    NORMA_CHAIN_VANILLA_RESIDUAL, /* (I + g W) H, unit variance, norm carried in its logarithm */
-    NORMA_N_CHAIN_PRESETS
+    NORMA_CHAIN_PRESETS(NORMA_CHAIN_NUMBER) NORMA_N_CHAIN_PRESETS
 } norma_chain_preset;
+#undef NORMA_CHAIN_NUMBER
 
 typedef enum norma_chain_norm {
     NORMA_CHAIN_NORM_NONE,
@@ -107,16 +121,19 @@ NORMA_MUST_USE norma_status norma_chain_spec_finish(norma_chain_spec *spec);
 /* Is the map linear up to the scaling of rows and columns (identity activation)? */
 bool norma_chain_spec_is_linear(const norma_chain_spec *spec);
 
-/* Names, for options: each parser gives NORMA_CONFIG with the nearest known name. Presets are named
- * "rank20", "thesis5-pre-rms", ...; norms "none", "bn", "bn-centered", "ln", "rms"; orders
- * "norm-act", "act-norm"; laws "auto", "pathwise", "exact". */
+/* The families of names: "rank20", "thesis5-pre-rms", ..; "none", "bn", ..; "norm-act", "act-norm";
+ * "exact", "pathwise" (auto is what an unset option means). */
+extern const norma_names norma_chain_preset_names;
+extern const norma_names norma_chain_norm_names;
+extern const norma_names norma_chain_order_names;
+extern const norma_names norma_chain_law_names;
+
+/* Each parser gives NORMA_CONFIG with the nearest known name. */
 NORMA_MUST_USE norma_status norma_chain_preset_parse(const char *text, norma_chain_preset *out);
 NORMA_MUST_USE norma_status norma_chain_norm_parse(const char *text, norma_chain_norm *out);
 NORMA_MUST_USE norma_status norma_chain_order_parse(const char *text, norma_chain_order *out);
 NORMA_MUST_USE norma_status norma_chain_law_parse(const char *text, norma_chain_law *out);
-const char *norma_chain_preset_name(norma_chain_preset preset);
 const char *norma_chain_norm_name(norma_chain_norm norm);
-const char *norma_chain_order_name(norma_chain_order order);
 const char *norma_chain_law_name(norma_chain_law law);
 
 #endif

@@ -8,40 +8,50 @@
 /* Beyond this a target weight leaves gamma no room within the range of doubles. */
 #define LARGEST_TARGET 1e140
 
-static const char *const names[NORMA_N_WIDTHS] = {"max", "min"};
+typedef struct choice {
+    const char *name, *summary;
+} choice;
+
+static const choice widths[NORMA_N_WIDTHS] = {
+    [NORMA_WIDTH_MAX] = {"max", "gamma2 = 1: as many equations as weights"},
+    [NORMA_WIDTH_MIN] = {"min", "gamma2 scales the outputs: fewer equations"},
+};
+
+static const choice residuals[NORMA_N_RESIDUALS] = {
+    [NORMA_RESIDUAL_NONE] = {"none", "no skip connection"},
+    [NORMA_RESIDUAL_INNER] = {"inner", "the skip joins behind the second normalization: the pair "
+                                       "computes the target less the skip"},
+    [NORMA_RESIDUAL_OUTER] = {"outer", "the skip joins in front of it: gamma2 multiplies both "
+                                       "(relu, leaky-relu and identity only)"},
+};
+
+const norma_names norma_width_names = NORMA_NAMES("width rule", "width rules", widths);
+const norma_names norma_residual_names = NORMA_NAMES("residual", "residuals", residuals);
 
 norma_status norma_width_from_name(const char *name, norma_width *out)
 {
-    for (int w = 0; w < NORMA_N_WIDTHS; w++) {
-        if (strcmp(name, names[w]) == 0) {
-            *out = (norma_width)w;
-            return NORMA_OK;
-        }
-    }
-    return NORMA_FAIL(NORMA_CONFIG, "width rule '%s': min or max is expected", name);
+    int64_t i = 0;
+    NORMA_TRY(norma_names_find(&norma_width_names, name, &i));
+    *out = (norma_width)i;
+    return NORMA_OK;
 }
 
 const char *norma_width_name(norma_width width)
 {
-    return names[width];
+    return widths[width].name;
 }
-
-static const char *const residual_names[NORMA_N_RESIDUALS] = {"none", "inner", "outer"};
 
 norma_status norma_residual_from_name(const char *name, norma_residual *out)
 {
-    for (int r = 0; r < NORMA_N_RESIDUALS; r++) {
-        if (strcmp(name, residual_names[r]) == 0) {
-            *out = (norma_residual)r;
-            return NORMA_OK;
-        }
-    }
-    return NORMA_FAIL(NORMA_CONFIG, "residual '%s': none, inner or outer is expected", name);
+    int64_t i = 0;
+    NORMA_TRY(norma_names_find(&norma_residual_names, name, &i));
+    *out = (norma_residual)i;
+    return NORMA_OK;
 }
 
 const char *norma_residual_name(norma_residual residual)
 {
-    return residual_names[residual];
+    return residuals[residual].name;
 }
 
 static int64_t length_of_row(const norma_khatri_rao_shape *shape)

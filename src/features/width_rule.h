@@ -20,6 +20,7 @@
  *
  * "Rows" below are M's in the order of I; the "system" is M with the closing row, if any, last.
  */
+#include "src/base/names.h"
 #include "src/base/status.h"
 #include "src/features/khatri_rao.h"
 
@@ -27,6 +28,8 @@
 #include <stdint.h>
 
 typedef enum norma_width { NORMA_WIDTH_MAX, NORMA_WIDTH_MIN, NORMA_N_WIDTHS } norma_width;
+
+extern const norma_names norma_width_names;
 
 /* The rule named `name` ("max", "min"); NORMA_CONFIG otherwise. */
 NORMA_MUST_USE norma_status norma_width_from_name(const char *name, norma_width *out);
@@ -40,6 +43,8 @@ typedef enum norma_residual {
     NORMA_RESIDUAL_OUTER, /* the skip joins in front of gamma2 */
     NORMA_N_RESIDUALS
 } norma_residual;
+
+extern const norma_names norma_residual_names;
 
 /* "none", "inner", "outer"; NORMA_CONFIG otherwise. */
 NORMA_MUST_USE norma_status norma_residual_from_name(const char *name, norma_residual *out);

@@ -1,14 +1,23 @@
 #include "src/network/bounds.h"
 
 #include "src/base/mem.h"
-#include "src/base/text.h"
 
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-static const char *const names[NORMA_N_BOUNDS] = {"data", "interval", "interval-deep"};
+static const struct {
+    const char *name, *summary;
+} table[NORMA_N_BOUNDS] = {
+    [NORMA_BOUND_DATA] = {"data", "pre-activations measured on the samples"},
+    [NORMA_BOUND_INTERVAL] = {"interval", "inputs of a layer measured per channel, interval "
+                                          "arithmetic inside the layer"},
+    [NORMA_BOUND_INTERVAL_DEEP] = {"interval-deep", "interval arithmetic from the declared range "
+                                                    "of the network's input on"},
+};
+
+const norma_names norma_bound_names = NORMA_NAMES("bound", "bounds", table);
 
 /* Unit roundoff. */
 #define ROUNDOFF (DBL_EPSILON / 2)
@@ -18,20 +27,15 @@ static const char *const names[NORMA_N_BOUNDS] = {"data", "interval", "interval-
 
 norma_status norma_bound_from_name(const char *name, norma_bound *out)
 {
-    for (int k = 0; k < NORMA_N_BOUNDS; k++)
-        if (strcmp(name, names[k]) == 0) {
-            *out = (norma_bound)k;
-            return NORMA_OK;
-        }
-    char quoted[NORMA_TEXT_QUOTED];
-    norma_text_quote(name, strlen(name), quoted);
-    return NORMA_FAIL(NORMA_CONFIG, "unknown bound %s; known: data, interval, interval-deep",
-                      quoted);
+    int64_t i = 0;
+    NORMA_TRY(norma_names_find(&norma_bound_names, name, &i));
+    *out = (norma_bound)i;
+    return NORMA_OK;
 }
 
 const char *norma_bound_name(norma_bound bound)
 {
-    return names[bound];
+    return table[bound].name;
 }
 
 /* An interval sum under way: its ends and the sum of magnitudes that bounds its rounding. */

@@ -5,6 +5,7 @@
  * or declared ranges of x. Bounds of u are found first (they do not depend on the solution), then
  * scaled.
  */
+#include "src/base/names.h"
 #include "src/network/network.h"
 #include "src/network/source.h"
 
@@ -14,6 +15,8 @@ typedef enum norma_bound {
     NORMA_BOUND_INTERVAL_DEEP, /* interval arithmetic from the declared input range on */
     NORMA_N_BOUNDS
 } norma_bound;
+
+extern const norma_names norma_bound_names;
 
 /* "data", "interval", "interval-deep"; NORMA_CONFIG with the nearest known one otherwise. */
 NORMA_MUST_USE norma_status norma_bound_from_name(const char *name, norma_bound *out);

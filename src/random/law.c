@@ -1,7 +1,5 @@
 #include "src/random/law.h"
 
-#include "src/base/text.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,28 +65,26 @@ const char *norma_law_list(unsigned flag, char out[NORMA_LAW_LIST])
     return out;
 }
 
+static bool is_drawn(int64_t law)
+{
+    return norma_law_is_drawn((norma_distribution)law);
+}
+
+static bool is_not_given(int64_t law)
+{
+    return table[law].source != NORMA_LAW_GIVEN;
+}
+
+const norma_names norma_law_names = NORMA_NAMES_OF("law", "laws", table, is_drawn);
+const norma_names norma_law_source_names =
+    NORMA_NAMES_OF("law", "laws of source pairs", table, is_not_given);
+
 norma_status norma_distribution_from_name(const char *name, norma_distribution *out)
 {
-    char quoted[NORMA_TEXT_QUOTED];
-    char known[NORMA_LAW_LIST] = "";
-    norma_text_search search;
-    norma_text_search_init(&search, name);
-    for (int d = 0; d < NORMA_DISTRIBUTION_GIVEN; d++) {
-        size_t length = strlen(known);
-        if (strcmp(name, table[d].name) == 0) {
-            *out = (norma_distribution)d;
-            return NORMA_OK;
-        }
-        norma_text_search_offer(&search, table[d].name);
-        (void)snprintf(known + length, sizeof known - length, "%s%s", d > 0 ? ", " : "",
-                       table[d].name);
-    }
-    const char *nearest = norma_text_search_result(&search);
-    norma_text_quote(name, strlen(name), quoted);
-    if (nearest)
-        return NORMA_FAIL(NORMA_CONFIG, "unknown distribution %s: did you mean '%s'?", quoted,
-                          nearest);
-    return NORMA_FAIL(NORMA_CONFIG, "unknown distribution %s; known: %s", quoted, known);
+    int64_t law = 0;
+    NORMA_TRY(norma_names_find(&norma_law_source_names, name, &law));
+    *out = (norma_distribution)law;
+    return NORMA_OK;
 }
 
 const char *norma_distribution_name(norma_distribution distribution)

@@ -15,6 +15,7 @@
  *     GIVEN        values that the caller hands over, from a file
  * A masked law keeps each entry with keep_probability and makes it zero otherwise.
  */
+#include "src/base/names.h"
 #include "src/base/status.h"
 
 #include <stdbool.h>
@@ -96,8 +97,13 @@ double norma_law_half_range(norma_distribution distribution, double fan_in, doub
 #define NORMA_LAW_LIST 256
 const char *norma_law_list(unsigned flag, char out[NORMA_LAW_LIST]);
 
-/* The law named `name` ("he-normal"), any but given; NORMA_CONFIG with the nearest known name
- * otherwise. */
+/* The families of names: laws of one tensor or matrix, and with those of source pairs. Values from
+ * a file have no name that an option takes. */
+extern const norma_names norma_law_names;
+extern const norma_names norma_law_source_names;
+
+/* The law named `name` ("he-normal"), any of norma_law_source_names; NORMA_CONFIG with the nearest
+ * known name otherwise. */
 NORMA_MUST_USE norma_status norma_distribution_from_name(const char *name, norma_distribution *out);
 
 /* The name of a law; a constant string. */

@@ -49,7 +49,7 @@ static void names_round_trip(void **state)
         assert_true(strlen(norma_law_get(found)->summary) > 10);
     }
     norma_distribution kept = NORMA_DISTRIBUTION_XAVIER;
-    norma_test_fails(norma_distribution_from_name("he_normal", &kept), NORMA_CONFIG, "'he-normal'");
+    norma_test_fails(norma_distribution_from_name("he-nrmal", &kept), NORMA_CONFIG, "'he-normal'");
     norma_test_fails(norma_distribution_from_name("ortogonal", &kept), NORMA_CONFIG,
                      "'orthogonal'");
     norma_test_fails(norma_distribution_from_name("magic", &kept), NORMA_CONFIG, "er-sign");
