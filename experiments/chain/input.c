@@ -3,6 +3,7 @@
 #include "io/input/array.h"
 #include "io/input/dataset.h"
 #include "mpi/runtime/agree.h"
+#include "mpi/runtime/log.h"
 #include "src/base/mem.h"
 #include "src/network/images.h"
 
@@ -79,6 +80,7 @@ static norma_status read_images(const norma_runtime *runtime, norma_chain_setup 
     NORMA_GOTO(status, norma_dataset_read(runtime->world, name, n, &dataset));
     status = NORMA_ALLOC(setup->h0, n_pixels * n);
     const norma_images *images = norma_dataset_images_local(dataset);
+    const char *type = norma_dataset_type_local(dataset);
     double scale = norma_config_has(config, "input-scale")
                        ? norma_config_get_real(config, 0, "input-scale")
                    : images->pixels ? 1.0 / 255
@@ -87,6 +89,12 @@ static norma_status read_images(const norma_runtime *runtime, norma_chain_setup 
         norma_images_load_columns(images, scale, norma_config_get_real(config, 0, "input-offset"),
                                   setup->h0);
     status = norma_agree(runtime->world, status);
+    if (norma_config_has(config, "input-scale"))
+        norma_log_info("input: %s, stored as %s, times %g as given", name, type, scale);
+    else
+        norma_log_info("input: %s, stored as %s: %s", name, type,
+                       images->pixels ? "pixels of a byte, times 1/255"
+                                      : "numbers, taken as they are");
     setup->from_images = true;
     setup->h0_extents[0] = n_pixels;
     setup->h0_extents[1] = n;

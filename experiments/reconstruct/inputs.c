@@ -1,4 +1,5 @@
 /* The files of a reconstruction, read once. */
+#include "experiments/reconstruct/samples.h"
 #include "experiments/reconstruct/setup.h"
 #include "experiments/reconstruct/skip.h"
 #include "mpi/runtime/agree.h"
@@ -48,6 +49,7 @@ norma_status norma_reconstruct_inputs_read(const norma_runtime *runtime, const n
                                      &inputs->dataset));
         NORMA_TRY(norma_images_check(norma_dataset_images_local(inputs->dataset),
                                      norma_target_network_local(inputs->target)));
+        norma_reconstruct_samples_warn(inputs);
     }
     if (inputs->target)
         return read_weights(runtime, config, norma_target_network_local(inputs->target), inputs);

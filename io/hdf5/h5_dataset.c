@@ -171,6 +171,30 @@ norma_status norma_h5_input_shape_root(const norma_h5_input *input, const char *
     return read_space(input, path, space, min_rank, max_rank, rank, extents);
 }
 
+norma_status norma_h5_input_type_root(const norma_h5_input *input, const char *path,
+                                      char name[NORMA_H5_INPUT_TYPE], bool *bytes)
+{
+    hid_t dataset = H5I_INVALID_HID;
+    norma_h5_packing packing;
+    NORMA_TRY(open_dataset(input, path, &dataset));
+    norma_status status = norma_h5_packing_read_local(dataset, input->name, path, &packing);
+    hid_t type = H5Dget_type(dataset);
+    bool is_integer = H5Tget_class(type) == H5T_INTEGER;
+    bool is_unsigned = is_integer && H5Tget_sign(type) == H5T_SGN_NONE;
+    int n_bits = 8 * (int)H5Tget_size(type);
+    snprintf(name, NORMA_H5_INPUT_TYPE, "%s%d",
+             is_unsigned  ? "uint"
+             : is_integer ? "int"
+                          : "float",
+             n_bits);
+    if (status == NORMA_OK)
+        *bytes = n_bits == 8 && (is_unsigned || packing.unsigned_step > 0) && packing.scale == 1 &&
+                 packing.offset == 0;
+    H5Tclose(type);
+    H5Dclose(dataset);
+    return status;
+}
+
 const char *norma_h5_format_index_local(int rank, const int64_t *extents, int64_t k, char *text,
                                         size_t size)
 {

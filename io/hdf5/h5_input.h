@@ -61,6 +61,14 @@ NORMA_MUST_USE norma_status norma_h5_input_shape_root(const norma_h5_input *inpu
                                                       int min_rank, int max_rank, int *rank,
                                                       int64_t extents[NORMA_H5_INPUT_MAX_RANK]);
 
+/* Room for the name of a type. */
+#define NORMA_H5_INPUT_TYPE 16
+
+/* How the numbers of a dataset are stored: "uint8", "float32"; *bytes: as unsigned bytes that are
+ * taken as they are, without a scale or an offset. */
+NORMA_MUST_USE norma_status norma_h5_input_type_root(const norma_h5_input *input, const char *path,
+                                                     char name[NORMA_H5_INPUT_TYPE], bool *bytes);
+
 /* The whole dataset, row-major, into out[product of extents], whose extents must be as given. */
 NORMA_MUST_USE norma_status norma_h5_input_read_root(const norma_h5_input *input, const char *path,
                                                      int rank, const int64_t *extents, double *out);

@@ -3,6 +3,7 @@
 #include "io/input/cifar.h"
 #include "io/input/h5_images.h"
 #include "io/input/idx.h"
+#include "io/input/labels.h"
 #include "mpi/runtime/agree.h"
 #include "mpi/runtime/shared.h"
 #include "src/base/mem.h"
@@ -18,6 +19,8 @@
 struct norma_dataset {
     norma_images images;
     char path[PATH_LENGTH];
+    char type[NORMA_H5_INPUT_TYPE];
+    char labels_from[NORMA_LABELS_PATH];
     norma_shared *shared; /* values, labels, pixels, each where there are any; owned */
 };
 
@@ -30,7 +33,7 @@ typedef struct parts {
     char inside[PATH_LENGTH]; /* of an HDF5 file: the dataset */
     uint8_t *pixels;          /* owned, as those below; NULL: values */
     double *values;
-    int32_t *labels; /* NULL when there are none */
+    norma_labels labels;
 } parts;
 
 static bool is_file(const char *path)
@@ -57,9 +60,15 @@ static bool find_in_folder(const char *folder, const char *name, char path[PATH_
     return false;
 }
 
+/* MNIST's test images, as they are named in archives, and dotted as some unpackers leave them. */
 static bool find_images(const char *folder, char path[PATH_LENGTH])
 {
-    return find_in_folder(folder, "t10k-images-idx3-ubyte", path);
+    static const char *const names[] = {"t10k-images-idx3-ubyte", "t10k-images.idx3-ubyte",
+                                        "qmnist-test-images-idx3-ubyte"};
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
+        if (find_in_folder(folder, names[k], path))
+            return true;
+    return false;
 }
 
 static norma_status find_fashion_mnist(char path[PATH_LENGTH])
@@ -171,51 +180,45 @@ static norma_status find_root(const char *name, char path[PATH_LENGTH], parts *f
                       name);
 }
 
-/* The file of labels beside that of images: -labels-idx1- for -images-idx3-, .gz or not. */
-static bool find_labels(const char *images, char path[PATH_LENGTH])
-{
-    static const char from[] = "images-idx3";
-    char name[PATH_LENGTH];
-    char folder[PATH_LENGTH];
-    const char *slash = strrchr(images, '/');
-    const char *base = slash ? slash + 1 : images;
-    const char *at = strstr(base, from);
-    if (!at)
-        return false;
-    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - images) : 1,
-             slash ? images : ".");
-    snprintf(name, sizeof name, "%.*slabels-idx1%s", (int)(at - base), base, at + sizeof from - 1);
-    char *gz = strstr(name, ".gz");
-    if (gz && gz[3] == '\0')
-        *gz = '\0';
-    return find_in_folder(folder, name, path);
-}
-
 static norma_status read_idx_root(int64_t n_images, norma_dataset *dataset, parts *read)
 {
-    char path[PATH_LENGTH];
-    int64_t extents[NORMA_IDX_MAX_AXES] = {0};
-    int64_t n_labels = 0;
-    uint8_t *labels = NULL;
-    NORMA_TRY(norma_idx_read_root(dataset->path, 3, n_images, extents, &read->pixels));
-    dataset->images.shape = (norma_shape){1, extents[1], extents[2]};
-    if (!find_labels(dataset->path, path)) {
-        if (!read->in_folder)
-            return NORMA_OK;
+    norma_idx idx;
+    NORMA_TRY(norma_idx_read_root(dataset->path, 3, 4, n_images, &idx));
+    const int64_t *x = idx.extents + idx.n_axes - 3;
+    dataset->images.shape = (norma_shape){idx.n_axes == 3 ? 1 : x[0], x[1], x[2]};
+    snprintf(dataset->type, sizeof dataset->type, "%s", idx.type);
+    read->pixels = idx.bytes;
+    read->values = idx.values;
+    NORMA_TRY(norma_labels_read_idx_root(dataset->path, idx.extents[0], n_images, &read->labels));
+    if (!read->labels.numbers && read->in_folder)
         return NORMA_FAIL(NORMA_CONFIG,
                           "%s: there is no file of labels (t10k-labels-idx1-ubyte) "
                           "beside it",
                           dataset->path);
-    }
-    NORMA_TRY(norma_idx_read_root(path, 1, n_images, &n_labels, &labels));
-    norma_status status = NORMA_ALLOC(read->labels, n_images);
-    for (int64_t n = 0; n < n_images && status == NORMA_OK; n++)
-        read->labels[n] = labels[n];
-    NORMA_FREE(labels);
-    NORMA_TRY(status);
-    if (n_labels != extents[0])
-        return NORMA_FAIL(NORMA_CONFIG, "%s: holds %" PRId64 " labels for %" PRId64 " images", path,
-                          n_labels, extents[0]);
+    return NORMA_OK;
+}
+
+static norma_status read_cifar_root(int64_t n_images, norma_dataset *dataset, parts *read)
+{
+    dataset->images.shape = (norma_shape){NORMA_CIFAR_CHANNELS, NORMA_CIFAR_SIDE, NORMA_CIFAR_SIDE};
+    snprintf(dataset->type, sizeof dataset->type, "uint8");
+    snprintf(read->labels.where, sizeof read->labels.where, "%s", dataset->path);
+    NORMA_TRY(norma_cifar_read_root(dataset->path, n_images, &read->pixels, &read->labels.numbers));
+    for (int64_t n = 0; n < n_images; n++)
+        if (read->labels.numbers[n] > read->labels.high)
+            read->labels.high = read->labels.numbers[n];
+    return NORMA_OK;
+}
+
+static norma_status read_h5_root(int64_t n_images, norma_dataset *dataset, parts *read)
+{
+    norma_h5_images images;
+    NORMA_TRY(norma_h5_images_read_root(dataset->path, read->inside, n_images, &images));
+    dataset->images.shape = images.shape;
+    memcpy(dataset->type, images.type, sizeof dataset->type);
+    read->pixels = images.pixels;
+    read->values = images.values;
+    read->labels = images.labels;
     return NORMA_OK;
 }
 
@@ -226,27 +229,24 @@ static norma_status read_root(const char *name, int64_t n_images, norma_dataset 
         return NORMA_FAIL(NORMA_CONFIG, "at least one sample of the data set must be taken");
     NORMA_TRY(find_root(name, dataset->path, read));
     dataset->images.n_images = n_images;
-    switch (read->kind) {
-    case FILE_CIFAR:
-        dataset->images.shape =
-            (norma_shape){NORMA_CIFAR_CHANNELS, NORMA_CIFAR_SIDE, NORMA_CIFAR_SIDE};
-        return norma_cifar_read_root(dataset->path, n_images, &read->pixels, &read->labels);
-    case FILE_HDF5:
-        return norma_h5_images_read_root(dataset->path, read->inside, n_images,
-                                         &dataset->images.shape, &read->pixels, &read->values,
-                                         &read->labels);
-    case FILE_IDX:
-        break;
-    }
-    return read_idx_root(n_images, dataset, read);
+    norma_status status = read->kind == FILE_CIFAR  ? read_cifar_root(n_images, dataset, read)
+                          : read->kind == FILE_HDF5 ? read_h5_root(n_images, dataset, read)
+                                                    : read_idx_root(n_images, dataset, read);
+    dataset->images.label_low = read->labels.low;
+    dataset->images.label_high = read->labels.high;
+    if (read->labels.numbers)
+        memcpy(dataset->labels_from, read->labels.where, sizeof dataset->labels_from);
+    return status;
 }
 
 /* Rank 0's images to every node: first what needs the larger alignment. */
 static norma_status share(MPI_Comm comm, int rank, norma_dataset *dataset, const parts *read)
 {
-    int has[2] = {read->values != NULL, read->labels != NULL};
+    int has[2] = {read->values != NULL, read->labels.numbers != NULL};
     MPI_Bcast(&dataset->images, (int)sizeof dataset->images, MPI_BYTE, 0, comm);
     MPI_Bcast(dataset->path, PATH_LENGTH, MPI_CHAR, 0, comm);
+    MPI_Bcast(dataset->type, NORMA_H5_INPUT_TYPE, MPI_CHAR, 0, comm);
+    MPI_Bcast(dataset->labels_from, NORMA_LABELS_PATH, MPI_CHAR, 0, comm);
     MPI_Bcast(has, 2, MPI_INT, 0, comm);
     int64_t n = dataset->images.n_images;
     int64_t n_pixels = n * norma_shape_size(dataset->images.shape);
@@ -261,12 +261,13 @@ static norma_status share(MPI_Comm comm, int rank, norma_dataset *dataset, const
             memcpy(bytes + pixel_start, read->values, pixel_bytes);
         if (read->pixels)
             memcpy(bytes + pixel_start, read->pixels, pixel_bytes);
-        if (read->labels)
-            memcpy(bytes + label_start, read->labels, label_bytes);
+        if (read->labels.numbers)
+            memcpy(bytes + label_start, read->labels.numbers, label_bytes);
     }
     norma_shared_broadcast(dataset->shared);
     dataset->images.pixels = has[0] ? NULL : bytes + pixel_start;
     dataset->images.values = has[0] ? (const double *)(const void *)bytes : NULL;
+    dataset->images.labels_from = dataset->labels_from;
     dataset->images.labels = has[1] ? (const int32_t *)(const void *)(bytes + label_start) : NULL;
     return NORMA_OK;
 }
@@ -288,7 +289,7 @@ norma_status norma_dataset_read(MPI_Comm comm, const char *name, int64_t n_image
 done:
     NORMA_FREE(read.pixels);
     NORMA_FREE(read.values);
-    NORMA_FREE(read.labels);
+    NORMA_FREE(read.labels.numbers);
     norma_dataset_destroy(&dataset);
     return status;
 }
@@ -301,6 +302,11 @@ const norma_images *norma_dataset_images_local(const norma_dataset *dataset)
 const char *norma_dataset_path_local(const norma_dataset *dataset)
 {
     return dataset->path;
+}
+
+const char *norma_dataset_type_local(const norma_dataset *dataset)
+{
+    return dataset->type;
 }
 
 void norma_dataset_destroy(norma_dataset **dataset)

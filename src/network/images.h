@@ -12,12 +12,17 @@ typedef struct norma_images {
     const uint8_t *pixels; /* [n_images][channels][height][width], or NULL: values; borrowed */
     const int32_t *labels; /* [n_images], or NULL when there are none; borrowed */
     const double *values;  /* the pixels where they are no bytes; borrowed */
+    int32_t label_low, label_high; /* the range of all labels in the file */
+    const char *labels_from;       /* the file, for messages; borrowed */
 } norma_images;
 
 /* NORMA_CONFIG unless the images fit the network's input (equal extents, or as many pixels where
  * the network takes a flat vector) and every label is one of its outputs. */
 NORMA_MUST_USE norma_status norma_images_check(const norma_images *images,
                                                const norma_network *network);
+
+/* The least and the largest x = scale * pixel + offset of all images. */
+void norma_images_range(const norma_images *images, const norma_network *network, double range[2]);
 
 /* out[count][network->input] = scale * pixel + offset for images first .. first + count - 1. */
 void norma_images_load(const norma_images *images, const norma_network *network, int64_t first,

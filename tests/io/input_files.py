@@ -311,6 +311,24 @@ with open(path("alone-images"), "wb") as f:
     f.write(idx(images))
 
 
+def put_set(name, pixels, image_bytes, classes, label_bytes):
+    """A folder with files of other names."""
+    os.makedirs(path(name), exist_ok=True)
+    for file, data in ((pixels, image_bytes), (classes, label_bytes)):
+        with open(path(name + "/" + file), "wb") as out:
+            out.write(data)
+
+
+qmnist = (labels[:, None] + np.arange(8) * 100).astype(">i4")
+put_set("dotted", "t10k-images.idx3-ubyte", idx(images), "t10k-labels.idx1-ubyte", idx(labels))
+put_set("mixed", "t10k-images-idx3-ubyte", idx(images), "t10k-labels.idx1-ubyte", idx(labels[:, None]))
+put_set("qmnist", "qmnist-test-images-idx3-ubyte.gz", gzip.compress(idx(images)),
+        "qmnist-test-labels-idx2-int.gz", gzip.compress(idx(qmnist, 0x0c)))
+for code, kind in ((0x09, "i1"), (0x0b, ">i2"), (0x0c, ">i4"), (0x0d, ">f4"), (0x0e, ">f8")):
+    put_set("idx_%02x" % code, "my-images.idx3", idx((images // 2).astype(kind), code), "my-labels.idx1",
+            idx(labels.astype(kind), code))
+
+
 def bad_set(text, image_bytes, label_bytes):
     name = "bad_set_%02d" % len(cases)
     write_set(name, image_bytes, label_bytes)
@@ -326,14 +344,17 @@ bad_set("within its magic number", b"", idx(labels))
 bad_set("truncated", zipped[:len(zipped) - 12], idx(labels))
 bad_set("damaged after 0 bytes (incorrect data check)", bytes(damaged), idx(labels))
 bad_set("goes on after the 6 items it announces", idx(images) + b"x", idx(labels))
-bad_set("begins with 00000d03", idx(images, kind=0x0d), idx(labels))
+bad_set("begins with 00000a03", idx(images, kind=0x0a), idx(labels))
+bad_set("value 5 is nan", idx(np.where(np.arange(72).reshape(6, 4, 3) == 5, np.nan, 1).astype(">f4"), 0x0d), idx(labels))
 bad_set("begins with 00000802", idx(images[0]), idx(labels))
 bad_set("begins with 89504e47", b"\x89PNG" + bytes(500), idx(labels))
 bad_set("extent 0 on axis 1", idx(images[:, :0]), idx(labels))
 bad_set("holds 5 labels for 6 images", idx(images), idx(labels[:5]))
 bad_set("there is no file of labels", idx(images), None)
 bad_set("holds 2 items, 3 are asked for", idx(images[:2]), idx(labels[:2]))
-bad_set("000008", idx(images), idx(images))
+bad_set("begins with 00000803", idx(images), idx(images))
+bad_set("[6, 10]; one class number an image is expected: store labels.argmax(axis=1)", idx(images),
+        idx(np.eye(10, dtype=np.uint8)[labels]))
 cases.append(("dataset", path("absent"), "no such file or folder"))
 cases.append(("dataset", "cifar-100", "test.bin is not in NORMA_DATA"))
 cases.append(("dataset", folder, "holds no t10k-images-idx3-ubyte"))
@@ -397,6 +418,13 @@ with h5py.File(path("sets.h5"), "w") as f:
     f["images"] = images[:, None]
     f["labels"] = labels
     f["flat/images"] = images.reshape(6, 12)
+    f["scaled/images"] = images
+    f["scaled/images"].attrs["scale_factor"] = 1 / 255
+    for images_name, labels_name in (("x_test", "y_test"), ("test_images", "test_labels"), ("X", "y"),
+                                     ("test_set_x", "test_set_y"), ("data", "targets")):
+        f["named_%s/%s" % (images_name, images_name)] = images
+        f["named_%s/%s" % (images_name, labels_name)] = labels[:, None]
+        f["named_%s/unlike" % images_name] = labels[:2]
     f.create_dataset("packed/images", data=images, chunks=(1, 4, 3), compression="gzip")
 
 
@@ -428,7 +456,7 @@ bad_h5_set("/labels: holds 5 labels for 6 images", images, labels[:5])
 bad_h5_set("/labels: label -1 of image 1", images, spoiled(labels, 1, -1))
 bad_h5_set("/labels: label 0.5 of image 2", images, spoiled(labels, 2, 0.5))
 bad_h5_set("/labels: is bool", images, labels > 3)
-bad_h5_set("/labels: has 2 axes, expected: 1", images, labels[:, None])
+bad_h5_set("/labels: has extents [6, 2]; one class number an image is expected", images, np.eye(6)[:, :2])
 bad_h5_set("/image: there is no such dataset (did you mean 'images'?)", images, inside="/image")
 cases.append(("dataset", path("sets.h5") + ":/f4", "is a group, a dataset is expected"))
 cases.append(("dataset", path("sets.h5"), "which dataset of the file?"))

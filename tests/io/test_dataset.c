@@ -38,7 +38,7 @@ static bool are_expected(const norma_images *images, int64_t n, bool with_labels
     norma_test_ok(norma_h5_input_read_root(input, "/pixels", 3, extents, pixels));
     norma_h5_input_close_root(&input);
     for (int64_t k = 0; good && k < n * PIXELS; k++)
-        good = images->pixels[k] == (uint8_t)pixels[k];
+        good = (images->pixels ? images->pixels[k] : images->values[k]) == pixels[k];
     return good;
 }
 
@@ -97,7 +97,8 @@ static void test_cifar(void **state)
     unsetenv("NORMA_DATA");
 }
 
-/* HDF5 images of every type become bytes, with labels of the same type; the first n alone too. */
+/* HDF5 images of every type, with labels of the same type; the first n alone too. Those stored as
+ * unsigned bytes stay bytes whatever their values are. */
 static void test_hdf5_types(void **state)
 {
     (void)state;
@@ -111,7 +112,8 @@ static void test_hdf5_types(void **state)
             snprintf(inside, sizeof inside, "sets.h5:/%s/images", names[k]);
             norma_test_ok_all(
                 norma_dataset_read(norma_test_runtime->world, files(inside, path), n, &dataset));
-            norma_test_check_all(norma_dataset_images_local(dataset)->values == NULL);
+            const norma_images *read = norma_dataset_images_local(dataset);
+            norma_test_check_all((read->values == NULL) == (strcmp(names[k], "u1") == 0));
             norma_test_check_all(are_expected(norma_dataset_images_local(dataset), n, true));
             norma_dataset_destroy(&dataset);
         }
@@ -144,9 +146,9 @@ static void test_hdf5_shapes(void **state)
         int divide = strcmp(cases[k].name, "/i1/images") == 0 ? 2 : 1;
         norma_test_check_all(memcmp(&images->shape, &cases[k].shape, sizeof images->shape) == 0);
         norma_test_check_all((images->labels != NULL) == cases[k].labels);
-        norma_test_check_all((images->values != NULL) == half);
+        norma_test_check_all((images->values != NULL) == (half || divide == 2));
         for (int i = 0; i < IMAGES * PIXELS; i++)
-            pixels[i] = half ? 2 * images->values[i] : images->pixels[i];
+            pixels[i] = (half ? 2 : 1) * (images->values ? images->values[i] : images->pixels[i]);
         bool equal = true;
         for (int i = 0; i < IMAGES * PIXELS; i++)
             equal = equal && (int)pixels[i] == bytes[i] / divide && pixels[i] == floor(pixels[i]);
@@ -156,6 +158,49 @@ static void test_hdf5_shapes(void **state)
         norma_dataset_destroy(&dataset);
         norma_dataset_destroy(&whole);
     }
+}
+
+/* Labels under other names, as [n, 1], as QMNIST's, of other types; a packed dataset is no bytes.
+ */
+static void test_labels(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"dotted",
+                                        "mixed",
+                                        "mixed/t10k-images-idx3-ubyte",
+                                        "qmnist",
+                                        "sets.h5:/named_x_test/x_test",
+                                        "sets.h5:named_test_images/test_images",
+                                        "sets.h5:/named_X/X",
+                                        "sets.h5:/named_test_set_x/test_set_x",
+                                        "sets.h5:/named_data/data"};
+    static const char *const types[] = {"idx_09/my-images.idx3", "idx_0b/my-images.idx3",
+                                        "idx_0c/my-images.idx3", "idx_0d/my-images.idx3",
+                                        "idx_0e/my-images.idx3", "sets.h5:/scaled/images"};
+    char path[PATH_LENGTH];
+    norma_dataset *whole = NULL;
+    MPI_Comm world = norma_test_runtime->world;
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+        norma_dataset *dataset = NULL;
+        norma_test_ok_all(norma_dataset_read(world, files(names[k], path), IMAGES, &dataset));
+        norma_test_check_all(are_expected(norma_dataset_images_local(dataset), IMAGES, true));
+        norma_test_check_all(norma_dataset_images_local(dataset)->label_high == IMAGES - 1);
+        norma_dataset_destroy(&dataset);
+    }
+    norma_test_ok_all(norma_dataset_read(world, files("set", path), IMAGES, &whole));
+    const uint8_t *bytes = norma_dataset_images_local(whole)->pixels;
+    for (size_t k = 0; k < sizeof types / sizeof types[0]; k++) {
+        norma_dataset *dataset = NULL;
+        bool scaled = k == sizeof types / sizeof types[0] - 1, equal = true;
+        norma_test_ok_all(norma_dataset_read(world, files(types[k], path), IMAGES, &dataset));
+        const norma_images *images = norma_dataset_images_local(dataset);
+        norma_test_check_all(images->values && (images->labels != NULL) != scaled);
+        for (int i = 0; i < IMAGES * PIXELS && images->values; i++)
+            equal = equal && images->values[i] == (scaled ? bytes[i] * (1.0 / 255) : bytes[i] / 2);
+        norma_test_check_all(equal);
+        norma_dataset_destroy(&dataset);
+    }
+    norma_dataset_destroy(&whole);
 }
 
 static void test_counts(void **state)
@@ -212,6 +257,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_cifar),
     cmocka_unit_test(test_hdf5_types),
     cmocka_unit_test(test_hdf5_shapes),
+    cmocka_unit_test(test_labels),
     cmocka_unit_test(test_counts),
     cmocka_unit_test(test_fashion_mnist),
     cmocka_unit_test(test_search),

@@ -139,7 +139,8 @@ static void setup(fixture *f)
         f->pixels[k] = (uint8_t)(127.5 + 127 * noise(k + 3000));
     for (int64_t n = 0; n < IMAGES; n++)
         f->labels[n] = (int32_t)(n % 3);
-    f->images = (norma_images){IMAGES, {1, SIDE, SIDE}, f->pixels, f->labels, NULL};
+    f->images = (norma_images){
+        .n_images = IMAGES, .shape = {1, SIDE, SIDE}, .pixels = f->pixels, .labels = f->labels};
 }
 
 static void teardown(fixture *f)

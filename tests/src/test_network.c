@@ -299,7 +299,7 @@ static void test_images(void **state)
     (void)state;
     static const uint8_t pixels[] = {0, 255, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100};
     static const int32_t labels[] = {0, 2};
-    norma_images images = {2, {1, 2, 3}, pixels, labels, NULL};
+    norma_images images = {.n_images = 2, .shape = {1, 2, 3}, .pixels = pixels, .labels = labels};
     norma_activation identity = {NORMA_ACTIVATION_IDENTITY, 0};
     norma_network *network = NULL;
     double x[6];
@@ -314,7 +314,8 @@ static void test_images(void **state)
     norma_images_load(&images, network, 1, 1, x);
     norma_test_check(x[0] == 50 && x[1] == 119);
     static const double values[] = {0, 0, 0, 0, 0, 0, 0.5, -0.5, 1e9, 0, 0, 0};
-    norma_images fractions = {2, {1, 2, 3}, NULL, labels, values};
+    norma_images fractions = {
+        .n_images = 2, .shape = {1, 2, 3}, .labels = labels, .values = values};
     norma_images_load(&fractions, network, 1, 1, x);
     norma_test_check(x[0] == 0.5 && x[1] == -2 && x[2] == 1e9);
     images.shape.width = 2;

@@ -1,0 +1,60 @@
+"""Images of HDF5 files in chain and reconstruct: bytes by their stored type alone, labels under other
+names and from 1 on, samples of the wrong scale."""
+import h5py
+import numpy as np
+
+from program import check, finish, folder, launch, write_target
+
+
+def write_images(path):
+    random = np.random.default_rng(4)
+    with h5py.File(path, "w") as f:
+        f["bits/images"] = (random.random((20, 6, 5)) > 0.7).astype("f4")  # of the values of bytes
+        f["bits/labels"] = np.arange(20) % 4 + 1
+        f["bytes/images"] = random.integers(0, 2, (20, 6, 5)).astype("u1")
+        f["bytes/labels"] = np.eye(4)[np.arange(20) % 4]
+        f["named/x_test"] = random.random((20, 6, 5)) / 255
+        f["named/y_test"] = (np.arange(20) % 4)[:, None]
+        f["alone/pictures"] = random.random((20, 6, 5))
+
+
+def test_stored_type(base):
+    """0 and 1 stored as floats are numbers, stored as bytes pixels, in every batch."""
+    for name, text, scale in (("bits", "stored as float32: numbers, taken as they are", 1),
+                              ("bytes", "stored as uint8: pixels of a byte, times 1/255", 1 / 255)):
+        for batch in 8, 16:
+            done = launch(["chain", "--preset", "vanilla", "--depth", 0, "--seed", 1, "--batch", batch, "--force",
+                           "--observables", "log_norm", "--input", f"{base}/images.h5:/{name}/images",
+                           "--output", f"{base}/chain.h5"], 2 if batch == 16 else 1)
+            check(done.returncode == 0 and text in done.stderr, f"{name}: {done.returncode} {done.stderr}")
+            with h5py.File(f"{base}/images.h5") as f, h5py.File(f"{base}/chain.h5") as result:
+                norm = np.log(np.linalg.norm(scale * f[f"{name}/images"][:batch].astype(float)))
+                check(np.isclose(result["log_norm"][0, 0], norm, rtol=1e-12), f"{name}: log_norm of {batch}")
+
+
+def test_labels_and_range(base):
+    write_target(f"{base}/target.h5", [{"weight": np.ones((4, 30)), "type": "linear", "activation": "identity"}],
+                 input_shape=np.array([30]), input_min=0.0, input_max=1.0)
+    for name, code, text in (
+            ("bits/images", 2, "labels are from 1 to 4, but the network's outputs are 0 to 3: subtract 1"),
+            ("bytes/images", 2, "has extents [20, 4]; one class number an image is expected"),
+            ("named/x_test", 0, "less than 2% of the target's input range from 0 to 1"),
+            ("alone/pictures", 0, "no labels were found beside the images")):
+        done = launch(["reconstruct", "--target", f"{base}/target.h5", "--dataset", f"{base}/images.h5:/{name}",
+                       "--samples", 3, "--seed", 1, "--force", "--output", f"{base}/result.h5"], 2)
+        check(done.returncode == code and text in done.stderr and done.stderr.count("error") == (code != 0),
+              f"{name}: {done.returncode} {done.stderr}")
+        if code == 0:
+            with h5py.File(f"{base}/result.h5") as f:
+                check(np.isnan(f["accuracy_target"][()]).all() == (name == "alone/pictures"), f"{name}: accuracy")
+
+
+def main():
+    with folder() as base:
+        write_images(f"{base}/images.h5")
+        test_stored_type(base)
+        test_labels_and_range(base)
+    finish()
+
+
+main()
