@@ -69,6 +69,15 @@ static bool is_word(const char *argument, const char *a, const char *b)
     return strcmp(argument, a) == 0 || strcmp(argument, b) == 0;
 }
 
+/* Texts alone, which need no MPI: one process may ask for them. */
+static bool wants_text(int argc, char **argv)
+{
+    if (argc < 2 || norma_runtime_is_launched_local())
+        return false;
+    return is_word(argv[1], "--help", "-h") || is_word(argv[1], "--version", "-V") ||
+           norma_config_wants_help(argc - 2, argv + 2);
+}
+
 /* Everything up to the driver; the same on all ranks. */
 static norma_status dispatch(norma_runtime *runtime, int argc, char **argv)
 {
@@ -109,9 +118,15 @@ int main(int argc, char **argv)
 {
     norma_runtime *runtime = NULL;
     list_sections();
+    if (wants_text(argc, argv)) {
+        norma_log_set_speaker_local(true);
+        return norma_runtime_end_local(dispatch(NULL, argc, argv));
+    }
     norma_status status = norma_runtime_open(&argc, &argv, &runtime);
     if (!runtime)
         return norma_status_exit_code(status);
+    if (status == NORMA_OK)
+        status = norma_runtime_check_arguments(runtime, argc, argv);
     if (status == NORMA_OK)
         status = dispatch(runtime, argc, argv);
     return norma_runtime_close(&runtime, status);

@@ -57,7 +57,7 @@ static norma_status compute(norma_job_context *job)
              (long long)setup->n_tasks);
     const norma_job_file about = {.title = "Chain of representations through random layers",
                                   .process_grid = grid,
-                                  .configuration = job->configuration,
+                                  .configuration = job->settings,
                                   .bytes = norma_chain_output_bytes(setup)};
     NORMA_TRY(norma_job_open(job, &about));
     NORMA_TRY(norma_chain_output_layout(&state->output, job->runtime, setup, job->file));

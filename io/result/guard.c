@@ -4,6 +4,7 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static bool failed;
 static char reason[MPI_MAX_ERROR_STRING];
@@ -42,7 +43,14 @@ static void note(int error, int system_error)
     if (failed)
         return;
     failed = true;
-    if (is_write_error(system_error))
+    struct rlimit limit;
+    if (system_error == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+        limit.rlim_cur != RLIM_INFINITY)
+        snprintf(reason, sizeof reason,
+                 "%s: files of this process are limited to %llu bytes "
+                 "(ulimit -f)",
+                 strerror(system_error), (unsigned long long)limit.rlim_cur);
+    else if (is_write_error(system_error))
         snprintf(reason, sizeof reason, "%s", strerror(system_error));
     else if (error == MPI_SUCCESS || PMPI_Error_string(error, reason, &length) != MPI_SUCCESS)
         snprintf(reason, sizeof reason, "less was written than asked for");

@@ -34,6 +34,36 @@ static void folder_of(const char *path, char folder[PATH_MAX])
     snprintf(folder, PATH_MAX, "%.*s", (int)length, slash ? path : ".");
 }
 
+/* The file that is written: where `path` is a symbolic link, the one that it leads to. */
+static norma_status resolve_root(const char *path, char out[PATH_MAX])
+{
+    enum { MOST_LINKS = 40 };
+    struct stat about;
+    if (strlen(path) + sizeof ".part" > PATH_MAX)
+        return NORMA_FAIL(NORMA_CONFIG, "the name of the output is too long (%zu bytes)",
+                          strlen(path));
+    snprintf(out, PATH_MAX, "%s", path);
+    for (int k = 0; k < MOST_LINKS; k++) {
+        char goal[PATH_MAX];
+        char folder[PATH_MAX];
+        char next[2 * PATH_MAX];
+        if (lstat(out, &about) != 0 || !S_ISLNK(about.st_mode))
+            return NORMA_OK;
+        ssize_t n = readlink(out, goal, sizeof goal - 1);
+        if (n < 0)
+            return NORMA_FAIL(NORMA_IO, "output %s: the link %s cannot be read: %s", path, out,
+                              strerror(errno));
+        goal[n] = '\0';
+        folder_of(out, folder);
+        int length = goal[0] == '/' ? snprintf(next, sizeof next, "%s", goal)
+                                    : snprintf(next, sizeof next, "%s/%s", folder, goal);
+        if (length < 0 || (size_t)length + sizeof ".part" > PATH_MAX)
+            return NORMA_FAIL(NORMA_CONFIG, "output %s is a link to a name that is too long", path);
+        memcpy(out, next, (size_t)length + 1);
+    }
+    return NORMA_FAIL(NORMA_CONFIG, "output %s is a symbolic link that leads in a circle", path);
+}
+
 static norma_status check_path_root(const char *path)
 {
     char folder[PATH_MAX];
@@ -115,9 +145,11 @@ static norma_status check_space_root(const char *path, int64_t bytes)
                       path, (long long)bytes, available);
 }
 
-static norma_status check_root(const char *path, const norma_result_options *options)
+static norma_status check_root(const char *name, const norma_result_options *options)
 {
     char part[PATH_MAX];
+    char path[PATH_MAX];
+    NORMA_TRY(resolve_root(name, path));
     NORMA_TRY(check_path_root(path));
     snprintf(part, sizeof part, "%s.part", path);
     NORMA_TRY(norma_claim_check_writer_root(path, part));
@@ -203,6 +235,7 @@ norma_status norma_result_create(MPI_Comm world, const char *path,
 {
     int topology = MPI_UNDEFINED;
     norma_result *file = NULL;
+    char resolved[PATH_MAX] = "";
     norma_h5_prepare_local();
     MPI_Topo_test(world, &topology);
     norma_status status =
@@ -220,7 +253,11 @@ norma_status norma_result_create(MPI_Comm world, const char *path,
     file->descriptor = -1;
     file->force = options->force;
     file->resume = options->resume;
-    status = allocate(file, path);
+    status = file->rank == 0 ? resolve_root(path, resolved) : NORMA_OK;
+    status = norma_agree(file->comm, status);
+    MPI_Bcast(resolved, PATH_MAX, MPI_CHAR, 0, file->comm);
+    if (status == NORMA_OK)
+        status = allocate(file, resolved);
     if (status == NORMA_OK && file->rank == 0)
         status = check_root(path, options);
     if (status == NORMA_OK && file->rank == 0)

@@ -1,5 +1,6 @@
 #include "mpi/plan/plan.h"
 
+#include "mpi/plan/node_memory.h"
 #include "mpi/runtime/agree.h"
 #include "src/base/mem.h"
 
@@ -11,65 +12,6 @@
 #include <string.h>
 
 enum { GEMM_SIZE = 512, MOST_NODES = 1 << 20 };
-
-/* The number behind `key` in a file of "key  number unit" lines, or the file's only number when key
- * is NULL; -1 when there is none. */
-static int64_t read_number(const char *path, const char *key)
-{
-    char line[256];
-    int64_t number = -1;
-    FILE *stream = fopen(path, "r");
-    if (!stream)
-        return -1;
-    while (number < 0 && fgets(line, sizeof line, stream)) {
-        const char *start = line;
-        if (key) {
-            if (strncmp(line, key, strlen(key)) != 0)
-                continue;
-            start = line + strlen(key);
-        }
-        if (sscanf(start, "%" SCNd64, &number) != 1)
-            number = -1;
-        if (!key)
-            break;
-    }
-    fclose(stream);
-    return number;
-}
-
-/* Memory that a control group of version 2 or 1 allows; INT64_MAX without one. */
-static int64_t group_memory(void)
-{
-    static const char *const files[][2] = {
-        {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
-        {"/sys/fs/cgroup/memory/memory.limit_in_bytes",
-         "/sys/fs/cgroup/memory/memory.usage_in_bytes"},
-    };
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        int64_t limit = read_number(files[i][0], NULL);
-        int64_t used = read_number(files[i][1], NULL);
-        if (limit > 0 && used >= 0)
-            return limit > used ? limit - used : 0;
-    }
-    return INT64_MAX;
-}
-
-norma_status norma_plan_node_memory_local(int64_t *bytes)
-{
-    int64_t available = read_number("/proc/meminfo", "MemAvailable:");
-    int64_t group = group_memory();
-    if (available < 0)
-        return NORMA_FAIL(NORMA_LIBRARY, "cannot read MemAvailable from /proc/meminfo");
-    available *= 1024;
-    *bytes = available < group ? available : group;
-    return NORMA_OK;
-}
-
-int64_t norma_plan_peak_memory_local(void)
-{
-    int64_t kibibytes = read_number("/proc/self/status", "VmHWM:");
-    return kibibytes > 0 ? kibibytes * 1024 : 0;
-}
 
 /* A product, for BLAS to take the buffers that it keeps. */
 static norma_status use_blas_local(void)
@@ -86,7 +28,7 @@ static norma_status use_blas_local(void)
 norma_status norma_plan_machine_measure(const norma_runtime *runtime, norma_plan_machine *machine)
 {
     int64_t memory = 0;
-    norma_status status = norma_plan_node_memory_local(&memory);
+    norma_status status = norma_plan_node_memory_local("", &memory);
     if (status == NORMA_OK)
         status = use_blas_local();
     NORMA_TRY(norma_agree(runtime->world, status));

@@ -21,10 +21,6 @@ typedef struct norma_plan_machine {
  * forbids that number. Local and pure. */
 typedef int64_t (*norma_plan_bytes_function)(const void *context, int64_t n_ranks);
 
-/* Bytes that processes of this node may still use: the kernel's estimate, or what the control group
- * leaves if that is less. Local. */
-NORMA_MUST_USE norma_status norma_plan_node_memory_local(int64_t *bytes);
-
 /* Fills *machine from this run: its ranks, the largest number of them on a node, the least memory
  * available on any node, and what a process takes by itself. Collective over the runtime's world;
  * equal on all ranks. */
@@ -42,10 +38,6 @@ NORMA_MUST_USE norma_status norma_plan_check_local(const norma_plan_machine *mac
 
 /* "1.25 GiB", "12.0 MiB", "512 B" into text[length]. Local. */
 void norma_plan_format_bytes_local(double bytes, char *text, int length);
-
-/* Peak resident memory of this process so far (VmHWM), bytes; 0 where the system does not say.
- * Local. */
-int64_t norma_plan_peak_memory_local(void);
 
 /* The largest of all ranks. Collective over the runtime's world. */
 int64_t norma_plan_peak_memory(const norma_runtime *runtime);

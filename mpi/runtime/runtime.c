@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <omp.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,6 +98,9 @@ norma_status norma_runtime_open(int *argc, char ***argv, norma_runtime **out)
     /* Of Open MPI's shared file pointers, which nothing here uses, one kind cannot take the paths
      * of files beyond some 230 bytes, and aborts. */
     setenv("OMPI_MCA_sharedfp", "individual", 0);
+    /* Writes then fail with EPIPE and EFBIG, which are reported, and end no process. */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) {
         free(runtime);
         return NORMA_FAIL(NORMA_LIBRARY, "MPI did not start");
@@ -116,10 +120,52 @@ norma_status norma_runtime_open(int *argc, char ***argv, norma_runtime **out)
     return norma_agree(runtime->world, status);
 }
 
+/* Where launchers tell how many ranks they start. */
+static const char *const promises[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
+
+enum { ARGUMENTS_LENGTH = 512 };
+
+bool norma_runtime_is_launched_local(void)
+{
+    for (size_t i = 0; i < sizeof promises / sizeof promises[0]; i++) {
+        const char *text = getenv(promises[i]);
+        if (text && atoi(text) > 1)
+            return true;
+    }
+    return false;
+}
+
+norma_status norma_runtime_check_arguments(const norma_runtime *runtime, int argc,
+                                           char *const *argv)
+{
+    char mine[ARGUMENTS_LENGTH] = "";
+    char first[ARGUMENTS_LENGTH];
+    uint64_t digests[2] = {14695981039346656037u, 0}; /* FNV-1a */
+    size_t used = 0;
+    for (int i = 1; i < argc; i++) {
+        for (const char *c = argv[i];; c++) {
+            digests[0] = (digests[0] ^ (unsigned char)*c) * 1099511628211u;
+            if (!*c)
+                break;
+        }
+        int n = snprintf(mine + used, sizeof mine - used, "%s%s", i > 1 ? " " : "", argv[i]);
+        used += n > 0 && (size_t)n < sizeof mine - used ? (size_t)n : 0;
+    }
+    memcpy(first, mine, sizeof first);
+    digests[1] = digests[0];
+    MPI_Bcast(&digests[1], 1, MPI_UINT64_T, 0, runtime->world);
+    MPI_Bcast(first, ARGUMENTS_LENGTH, MPI_CHAR, 0, runtime->world);
+    norma_status status = NORMA_OK;
+    if (digests[0] != digests[1])
+        status = NORMA_FAIL(NORMA_USAGE,
+                            "rank %d was started with other arguments than rank 0: '%.300s', not "
+                            "'%.300s'; all ranks of a run take the same",
+                            runtime->rank, mine, first);
+    return norma_agree(runtime->world, status);
+}
+
 norma_status norma_runtime_check_launch(const norma_runtime *runtime)
 {
-    static const char *const promises[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
-                                           "SLURM_STEP_NUM_TASKS"};
     norma_status status = NORMA_OK;
     for (size_t i = 0; i < sizeof promises / sizeof promises[0]; i++) {
         const char *text = getenv(promises[i]);
@@ -176,9 +222,8 @@ norma_status norma_runtime_draw_seed(const norma_runtime *runtime, uint64_t *see
     return NORMA_OK;
 }
 
-int norma_runtime_close(norma_runtime **runtime, norma_status status)
+int norma_runtime_end_local(norma_status status)
 {
-    norma_runtime *r = *runtime;
     if (status == NORMA_OK && !norma_log_results_arrived_local())
         status =
             NORMA_FAIL(NORMA_IO, "standard output cannot be written: what was printed is lost");
@@ -189,12 +234,18 @@ int norma_runtime_close(norma_runtime **runtime, norma_status status)
         norma_log_error("%s", error->message[0] ? error->message : norma_status_text(status));
         norma_log_detail("(%s, at %s)", norma_status_text(status), error->where);
     }
+    return norma_status_exit_code(status);
+}
+
+int norma_runtime_close(norma_runtime **runtime, norma_status status)
+{
+    norma_runtime *r = *runtime;
+    int exit_code = norma_runtime_end_local(status);
     long long live = (long long)norma_mem_live();
     if (live != 0) {
         norma_log_set_speaker_local(true);
         norma_log_warning("rank %d ends with %lld allocations alive", r->rank, live);
     }
-    int exit_code = norma_status_exit_code(status);
     if (live != 0 && exit_code == 0 && getenv("NORMA_TEST_LEAKS"))
         exit_code = norma_status_exit_code(NORMA_LIBRARY);
     MPI_Comm_free(&r->node);

@@ -9,6 +9,7 @@
 #include "src/base/status.h"
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct norma_runtime {
@@ -33,6 +34,14 @@ typedef struct norma_runtime {
  * after MPI started, so that norma_runtime_close can report it. */
 NORMA_MUST_USE norma_status norma_runtime_open(int *argc, char ***argv, norma_runtime **out);
 
+/* Did a launcher announce more than one rank to this process? Needs no MPI. Local. */
+bool norma_runtime_is_launched_local(void);
+
+/* NORMA_USAGE, with the first rank that differs, unless all ranks have the same arguments.
+ * Collective. */
+NORMA_MUST_USE norma_status norma_runtime_check_arguments(const norma_runtime *runtime, int argc,
+                                                          char *const *argv);
+
 /* NORMA_USAGE when the launcher promised more ranks than MPI has: each process would compute the
  * whole and they would write the same file. Collective. */
 NORMA_MUST_USE norma_status norma_runtime_check_launch(const norma_runtime *runtime);
@@ -47,6 +56,9 @@ void norma_runtime_announce_local(const norma_runtime *runtime);
 
 /* A seed from the system's own randomness, the same on all ranks. Collective. */
 NORMA_MUST_USE norma_status norma_runtime_draw_seed(const norma_runtime *runtime, uint64_t *seed);
+
+/* Reports the error of a process without MPI, or of rank 0; returns the exit code. Local. */
+int norma_runtime_end_local(norma_status status);
 
 /* Reports the error once (rank 0), reports leaked allocations, ends MPI; returns the exit code.
  * `status` must be agreed on. Collective; nulls *runtime. */

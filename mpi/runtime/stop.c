@@ -1,6 +1,7 @@
 #include "mpi/runtime/stop.h"
 
 #include "mpi/runtime/agree.h"
+#include "mpi/runtime/log.h"
 #include "mpi/runtime/progress.h"
 
 #include <math.h>
@@ -10,8 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { N_SIGNALS = 3, SHELL_SIGNAL_BASE = 128 };
-static const int numbers[N_SIGNALS] = {SIGTERM, SIGUSR1, SIGUSR2};
+enum { N_SIGNALS = 6, SHELL_SIGNAL_BASE = 128 };
+static const int numbers[N_SIGNALS] = {SIGTERM, SIGUSR1, SIGUSR2, SIGINT, SIGHUP, SIGXCPU};
+static const char *const names[N_SIGNALS] = {"SIGTERM", "SIGUSR1", "SIGUSR2",
+                                             "SIGINT",  "SIGHUP",  "SIGXCPU"};
 
 /* Seconds within which a repeated signal is the first one again: launchers and batch systems send a
  * signal to a process by several ways. */
@@ -62,6 +65,12 @@ static double seconds_allowed_local(double limit)
     if (end == text || *end || !(job_end > 0))
         return INFINITY;
     double left = job_end - (double)time(NULL);
+    if (left <= 0) {
+        norma_log_info("SLURM_JOB_END_TIME is %.0f seconds ago, so it is of another job and is "
+                       "ignored",
+                       -left);
+        return INFINITY;
+    }
     return left - fmin(60, fmax(5, 0.1 * left));
 }
 
@@ -79,9 +88,12 @@ norma_status norma_stop_open(const norma_runtime *runtime, double limit)
         status = NORMA_FAIL(NORMA_LIBRARY, "the signal handlers are installed already");
     end_signal = is_open ? end_signal : 0;
     is_open = true;
-    for (int i = 0; i < N_SIGNALS && status == NORMA_OK && !installed; i++)
-        if (sigaction(numbers[i], &action, &former[i]) != 0)
+    for (int i = 0; i < N_SIGNALS && status == NORMA_OK && !installed; i++) {
+        bool good = sigaction(numbers[i], NULL, &former[i]) == 0;
+        /* A signal that is ignored, as nohup does with SIGHUP, stays so. */
+        if (!good || (former[i].sa_handler != SIG_IGN && sigaction(numbers[i], &action, NULL) != 0))
             status = NORMA_FAIL(NORMA_LIBRARY, "signal %d cannot be handled", numbers[i]);
+    }
     installed = installed || status == NORMA_OK;
 
     double allowed = seconds_allowed_local(limit);
@@ -159,10 +171,9 @@ double norma_stop_seconds_left_local(void)
 
 const char *norma_stop_reason_local(void)
 {
-    if (end_signal == SIGTERM)
-        return "SIGTERM";
-    if (end_signal == SIGUSR1)
-        return "SIGUSR1";
+    for (int i = 0; i < N_SIGNALS; i++)
+        if (end_signal == numbers[i])
+            return names[i];
     return norma_progress_clock_local() + longest_step + longest_save >= deadline ? "the time limit"
                                                                                   : "another rank";
 }

@@ -3,7 +3,9 @@
 /*
  * Early stops of a run: at its time limit, or on a signal.
  *
- *     SIGUSR1, SIGTERM   save the state and leave at the next step; another one of either ends the
+ *     SIGUSR1, SIGTERM,
+ *     SIGINT, SIGHUP, SIGXCPU
+ *                        save the state and leave at the next step; another one of them ends the
  *                        process at once with exit code 128 + its number, unless it comes within a
  *                        second: launchers and batch systems send one signal by several ways
  *     SIGUSR2            save the state and continue
@@ -23,9 +25,9 @@ typedef enum norma_stop_request {
 } norma_stop_request;
 
 /* Installs the handlers and sets the time limit: `limit` seconds from now, or, when it is 0, what
- * SLURM_JOB_END_TIME leaves; no limit without either. A margin is kept: of a given limit 5%, at
- * most 2 s; of a job's end 10%, 5 to 60 s. Rank 0's environment and clock decide. Collective over
- * runtime->world. */
+ * SLURM_JOB_END_TIME leaves; no limit without either, nor where that time is past. A margin is
+ * kept: of a given limit 5%, at most 2 s; of a job's end 10%, 5 to 60 s. Rank 0's environment and
+ * clock decide. Collective over runtime->world. */
 NORMA_MUST_USE norma_status norma_stop_open(const norma_runtime *runtime, double limit);
 
 /* Puts the former handlers back, forgets limit and signals; after a signal that asked for the end
@@ -49,7 +51,8 @@ void norma_stop_note_save_local(double seconds);
 /* Seconds until the limit, margin deducted; infinity without one. Local. */
 double norma_stop_seconds_left_local(void);
 
-/* The reason of END: "SIGTERM", "SIGUSR1", "the time limit", "another rank". A constant. Local. */
+/* The reason of END: "SIGTERM", "SIGUSR1" or another signal, "the time limit", "another rank". A
+ * constant. Local. */
 const char *norma_stop_reason_local(void);
 
 #endif

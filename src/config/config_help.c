@@ -218,7 +218,8 @@ static void append_notes(const norma_command *command, norma_text *out)
         norma_text_append(out, "\n");
     }
     if (has_option(command, is_duration))
-        norma_text_append(out, "\nTIME: 90s, 15min, 2h, 1d, HH:MM:SS or D-HH:MM:SS.\n");
+        norma_text_append(out,
+                          "\nTIME: 90 (seconds), 90s, 15min, 2h, 1d, HH:MM:SS or D-HH:MM:SS.\n");
     if (has_option(command, is_config))
         norma_text_append(out,
                           "\nA file for --config holds the same names without '--':\n"

@@ -168,7 +168,7 @@ norma_number_result norma_number_read_duration(const char *text, double *out)
     static const struct {
         const char *name;
         double seconds;
-    } units[] = {{"min", 60}, {"s", 1}, {"h", 3600}, {"d", 86400}};
+    } units[] = {{"min", 60}, {"s", 1}, {"h", 3600}, {"d", 86400}, {"", 1}};
     if (strchr(text, ':'))
         return read_clock(text, out) ? NORMA_NUMBER_OK : NORMA_NUMBER_MALFORMED;
     size_t length = strlen(text);

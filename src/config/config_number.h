@@ -18,7 +18,7 @@ norma_number_result norma_number_read_unsigned(const char *text, uint64_t *out);
 /* A decimal number, inf, .inf, nan, .nan (any case, sign allowed). */
 norma_number_result norma_number_read_real(const char *text, double *out);
 
-/* 90s, 1.5h, 15min, 2d, HH:MM:SS, D-HH:MM:SS; seconds, never negative. */
+/* 90 (seconds), 90s, 1.5h, 15min, 2d, HH:MM:SS, D-HH:MM:SS; seconds, never negative. */
 norma_number_result norma_number_read_duration(const char *text, double *out);
 
 /* Room for norma_number_format_real. */

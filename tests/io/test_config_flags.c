@@ -130,8 +130,8 @@ static void bad_values(void **state)
     usage("--kernel 0x3", "--kernel: '0x3' is not a shape such as 3x3 (height x width) or 3");
     usage("--kernel 3x33",
           "--kernel: 3x33 is out of range; both numbers must be at least 1 and at most 31");
-    usage("--time-limit 90", "--time-limit: '90' is not a duration such as 90s, 15min, 2h, 1d or "
-                             "HH:MM:SS");
+    usage("--time-limit 90x", "--time-limit: '90x' is not a duration such as 90s, 15min, 2h, 1d or "
+                              "HH:MM:SS");
     usage("--time-limit 0s", "--time-limit: 0s is out of range; it must be above 0");
     usage("--split frist", "--split: 'frist'; expected first, second or HxW+HxW");
     usage("--samples 1,2", "--samples: takes one value, not the list '1,2'");
@@ -211,14 +211,14 @@ static void durations(void **state)
     static const struct {
         const char *text;
         double seconds;
-    } good[] = {{"90s", 90},          {"15min", 900},         {"2h", 7200},
-                {"1.5h", 5400},       {"1d", 86400},          {"00:01:30", 90},
-                {"100:00:00", 3.6e5}, {"1-12:00:00", 129600}, {".5s", 0.5}};
+    } good[] = {{"90s", 90},   {"15min", 900},   {"2h", 7200},         {"1.5h", 5400},
+                {"1d", 86400}, {"00:01:30", 90}, {"100:00:00", 3.6e5}, {"1-12:00:00", 129600},
+                {".5s", 0.5},  {"90", 90},       {"0.5", 0.5}};
     for (size_t k = 0; k < sizeof good / sizeof good[0]; k++) {
         assert_int_equal(norma_number_read_duration(good[k].text, &x), NORMA_NUMBER_OK);
         norma_test_check(x == good[k].seconds);
     }
-    static const char *const bad[] = {"",       "s",       "90",       "90m",      "-5s",
+    static const char *const bad[] = {"",       "s",       "90 s",     "90m",      "-5s",
                                       "1:30",   "1:60:00", "0:00:60",  "infs",     "1:2:3:4",
                                       "1-2:00", "nanmin",  "1:00:00s", "-1:00:00", "1--1:00:00"};
     for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++)

@@ -41,12 +41,18 @@ static void test_signals_of_one_rank(void **state)
         raise(SIGUSR2);
     norma_test_check_all(norma_stop_agree(world) == NORMA_STOP_SAVE);
     norma_test_check_all(norma_stop_agree(world) == NORMA_STOP_NONE);
-    if (norma_test_runtime->rank == last)
-        raise(SIGUSR1);
-    norma_test_check_all(norma_stop_agree(world) == NORMA_STOP_END);
-    norma_test_check_all(norma_stop_agree(world) == NORMA_STOP_END);
-    norma_test_check_all(norma_test_runtime->rank != last ||
-                         norma_test_contains(norma_stop_reason_local(), "SIGUSR1"));
+    static const int ends[] = {SIGUSR1, SIGTERM, SIGINT, SIGHUP, SIGXCPU};
+    static const char *const names[] = {"SIGUSR1", "SIGTERM", "SIGINT", "SIGHUP", "SIGXCPU"};
+    for (int k = 0; k < 5; k++) {
+        if (norma_test_runtime->rank == last)
+            raise(ends[k]);
+        norma_test_check_all(norma_stop_agree(world) == NORMA_STOP_END);
+        norma_test_check_all(norma_stop_agree(world) == NORMA_STOP_END);
+        norma_test_check_all(norma_test_runtime->rank != last ||
+                             norma_test_contains(norma_stop_reason_local(), names[k]));
+        norma_stop_close_local();
+        norma_test_ok_all(norma_stop_open(norma_test_runtime, 0));
+    }
     norma_stop_close_local();
     norma_test_ok_all(norma_stop_open(norma_test_runtime, 0));
     norma_test_check_all(norma_stop_agree(world) == NORMA_STOP_NONE);
@@ -87,6 +93,12 @@ static void test_end_of_the_job(void **state)
     norma_test_ok_all(norma_stop_open(norma_test_runtime, 0));
     double left = norma_stop_seconds_left_local();
     norma_test_check_all(left > 900 && left <= 940);
+    norma_stop_close_local();
+    snprintf(text, sizeof text, "%lld", (long long)time(NULL) - 1000);
+    setenv("SLURM_JOB_END_TIME", text, 1); /* of another job */
+    norma_test_ok_all(norma_stop_open(norma_test_runtime, 0));
+    norma_test_check_all(isinf(norma_stop_seconds_left_local()));
+    norma_test_check_all(norma_stop_agree(norma_test_runtime->world) == NORMA_STOP_NONE);
     norma_stop_close_local();
     setenv("SLURM_JOB_END_TIME", "soon", 1);
     norma_test_ok_all(norma_stop_open(norma_test_runtime, 0));
