@@ -238,7 +238,7 @@ static const norma_option options[] = {
      .group = "Solution",
      .default_text = "double",
      .choices = precisions,
-     .help = "Arithmetic of lbfgs, lbfgs-svd and lbfgs-solved: double (FP64), or single (FP32: "
+     .help = "Arithmetic of the lbfgs solvers: double (FP64), or single (FP32: "
              "weights, products, gamma1, gradients and steps; the decomposition is of FP64). The "
              "other solvers answer in FP64."},
     {.name = "lbfgs-history",
@@ -249,7 +249,7 @@ static const norma_option options[] = {
      .unset_text = "10",
      .min = NORMA_AT_LEAST(1),
      .max = NORMA_AT_MOST(1000),
-     .help = "Steps that lbfgs, lbfgs-svd and lbfgs-solved keep."},
+     .help = "Steps that the lbfgs solvers keep."},
     {.name = "max-iterations",
      .type = NORMA_OPTION_INTEGER,
      .many = NORMA_SWEEP,
@@ -258,9 +258,8 @@ static const norma_option options[] = {
      .unset_text = "chosen from the shape, at most 20000 for lbfgs, 50000 for chebyshev",
      .min = NORMA_AT_LEAST(1),
      .max = NORMA_AT_MOST(1000000000),
-     .help = "Iterations after which krylov and chebyshev fail, and lbfgs, lbfgs-svd and "
-             "lbfgs-solved give "
-             "what they have."},
+     .help = "Iterations after which an iterative solver fails; those of lbfgs give the answer "
+             "that they have."},
     {.name = "store-weights",
      .type = NORMA_OPTION_CHOICE,
      .many = NORMA_SWEEP,

@@ -164,14 +164,13 @@ static norma_status write_field(const norma_reconstruct_writer *writer, const fi
 static norma_status add_solver_variable(norma_reconstruct_output *output)
 {
     static const char *const per_layer[] = {"replica", "layer", NULL};
-    const char *names[NORMA_N_SOLVERS];
-    for (int i = 0; i < NORMA_N_SOLVERS; i++)
-        names[i] = norma_solver_name((norma_solver)i);
+    const char *names[NORMA_NAMES_MOST];
+    int n_names = norma_names_list(&norma_solver_names, names);
     norma_variable variable = {.name = "solver",
                                .type = NORMA_NAME,
                                .units = "1",
                                .long_name = "solver that was used",
-                               .names = {NORMA_N_SOLVERS, names}};
+                               .names = {n_names, names}};
     /* Where the solver is swept its name is taken by the dimension. */
     if (norma_sweep_dimensions_has(output->config, "solver"))
         variable.name = "solver_used";

@@ -196,13 +196,6 @@ double norma_reconstruct_memory_per_rank(const norma_plan_machine *machine)
     return (double)machine->node_memory / (double)on_node;
 }
 
-/* auto takes krylov by itself where a matrix does not fit. */
-static bool needs_matrix(norma_solver solver)
-{
-    return solver != NORMA_SOLVER_KRYLOV && solver != NORMA_SOLVER_CHEBYSHEV &&
-           solver != NORMA_SOLVER_LBFGS && solver != NORMA_SOLVER_AUTO;
-}
-
 norma_status norma_reconstruct_plan(const norma_config *config,
                                     const norma_reconstruct_inputs *inputs,
                                     const norma_plan_machine *machine, int n_threads,
@@ -238,9 +231,11 @@ norma_status norma_reconstruct_plan(const norma_config *config,
             status = print_cell(&n, machine, rates);
         }
         if (status == NORMA_OK)
-            status = norma_plan_check_local(
-                machine, n_cells > 1 && where.data ? where.data : "run", peak_bytes, &n,
-                needs_matrix(cell.solver) ? "--solver krylov needs no matrix" : NULL);
+            status = norma_plan_check_local(machine, n_cells > 1 && where.data ? where.data : "run",
+                                            peak_bytes, &n,
+                                            norma_solver_describe(cell.solver)->stores_matrix
+                                                ? "--solver krylov needs no matrix"
+                                                : NULL);
         norma_text_clear(&where);
         norma_reconstruct_cell_clear(&cell);
     }

@@ -4,32 +4,29 @@
 
 #include <string.h>
 
-static norma_status refuse(const norma_config *config, const char *option, const char *text,
-                           const char *solver)
+/* The solver does not know the option; `members` do. */
+static norma_status refuse(const norma_config *config, const char *option,
+                           const norma_names *members, const char *solver)
 {
-    return NORMA_FAIL(norma_config_blame(config, option), "%s: %s; --solver %s does not",
-                      norma_config_where(config, option), text, solver);
+    char names[256];
+    return NORMA_FAIL(
+        norma_config_blame(config, option), "%s: only %s take this option; --solver %s does not",
+        norma_config_where(config, option), norma_names_join(members, names, sizeof names), solver);
 }
 
 norma_status norma_reconstruct_solver_check_options(const norma_config *config)
 {
     for (int64_t i = 0; i < norma_config_get_sweep(config)->n_cells; i++) {
-        const char *name = norma_config_get_text(config, i, "solver");
-        norma_solver solver = NORMA_SOLVER_AUTO;
-        NORMA_TRY(norma_solver_from_name(name, &solver));
-        bool lbfgs = norma_solver_is_lbfgs(solver);
+        norma_solver solver = (norma_solver)norma_config_get_choice(config, i, "solver");
+        const norma_solver_descriptor *d = norma_solver_describe(solver);
         bool single = strcmp(norma_config_get_text(config, i, "solver-precision"),
                              NORMA_RECONSTRUCT_SINGLE) == 0;
-        if (!lbfgs && single)
-            return refuse(config, "solver-precision",
-                          "single: only lbfgs, lbfgs-svd and lbfgs-solved compute in FP32", name);
-        if (!lbfgs && norma_config_has(config, "lbfgs-history"))
-            return refuse(config, "lbfgs-history",
-                          "lbfgs, lbfgs-svd and lbfgs-solved keep past steps", name);
-        if (!lbfgs && solver != NORMA_SOLVER_KRYLOV && solver != NORMA_SOLVER_CHEBYSHEV &&
-            solver != NORMA_SOLVER_AUTO && norma_config_has(config, "max-iterations"))
-            return refuse(config, "max-iterations",
-                          "krylov, chebyshev, lbfgs, lbfgs-svd and lbfgs-solved iterate", name);
+        if (!d->single && single)
+            return refuse(config, "solver-precision", &norma_solver_single_names, d->name);
+        if (!d->history && norma_config_has(config, "lbfgs-history"))
+            return refuse(config, "lbfgs-history", &norma_solver_history_names, d->name);
+        if (!d->iterates && norma_config_has(config, "max-iterations"))
+            return refuse(config, "max-iterations", &norma_solver_iterating_names, d->name);
     }
     return NORMA_OK;
 }
@@ -37,7 +34,7 @@ norma_status norma_reconstruct_solver_check_options(const norma_config *config)
 norma_status norma_reconstruct_solver_init(const norma_config *config, norma_reconstruct_cell *cell)
 {
     int64_t i = cell->number;
-    NORMA_TRY(norma_solver_from_name(norma_config_get_text(config, i, "solver"), &cell->solver));
+    cell->solver = (norma_solver)norma_config_get_choice(config, i, "solver");
     cell->solves_single =
         strcmp(norma_config_get_text(config, i, "solver-precision"), NORMA_RECONSTRUCT_SINGLE) == 0;
     if (norma_config_has(config, "lbfgs-history"))

@@ -12,18 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-static norma_system_solver *const solvers[NORMA_N_SOLVERS] = {
-    [NORMA_SOLVER_LU] = norma_solve_lu,
-    [NORMA_SOLVER_MIXED] = norma_solve_mixed,
-    [NORMA_SOLVER_KRYLOV] = norma_solve_krylov,
-    [NORMA_SOLVER_CHEBYSHEV] = norma_solve_chebyshev,
-    [NORMA_SOLVER_QR] = norma_solve_qr,
-    [NORMA_SOLVER_SVD] = norma_solve_svd,
-    [NORMA_SOLVER_LBFGS] = norma_solve_lbfgs,
-    [NORMA_SOLVER_LBFGS_SVD] = norma_solve_lbfgs_svd,
-    [NORMA_SOLVER_LBFGS_SOLVED] = norma_solve_lbfgs_solved,
-};
-
 /* An answer this many times above the floor is no answer. */
 #define TOLERATED 100
 
@@ -92,13 +80,15 @@ static norma_status prepare_local(work *w, const norma_solver_options *options,
 static void announce(const work *w, const norma_solver_options *options)
 {
     const norma_layer_choice *c = &w->choice;
+    char names[256];
     if (options->solver == NORMA_SOLVER_AUTO)
         norma_log_news("solver auto: %s (%s)", norma_solver_name(c->solver), c->reason);
     if (c->n_used < w->problem->n_features)
-        norma_log_news(
-            "%s uses the leading %lld of %lld features, the others get 0 (krylov, qr, svd: "
-            "all, minimum norm)",
-            norma_solver_name(c->solver), (long long)c->n_used, (long long)w->problem->n_features);
+        norma_log_news("%s uses the leading %lld of %lld features, the others get 0 (%s: all, "
+                       "minimum norm)",
+                       norma_solver_name(c->solver), (long long)c->n_used,
+                       (long long)w->problem->n_features,
+                       norma_names_join(&norma_solver_least_squares_names, names, sizeof names));
     if (c->mode.regenerated)
         norma_log_detail("weights are drawn again in every product, not stored");
     int n_idle = 0;
@@ -254,11 +244,11 @@ static norma_status judge(work *w, norma_layer_solution *s)
     double reach = norm * norma_replicated_norm_local(s->gamma1, w->choice.n_used);
     s->floor = 10 * NORMA_ROUNDOFF * (reach + norma_width_rule_skip_norm(rule, s->gamma2)) / root_n;
     measure_single(w, s, &s->rmse_single);
-    if (norma_solver_is_lbfgs(s->solver))
+    if (norma_solver_describe(s->solver)->states_answer)
         state(rule, s);
     if (s->least_squares)
         return judge_least_squares(rule, s);
-    if (norma_solver_is_lbfgs(s->solver) && isfinite(s->rmse))
+    if (norma_solver_describe(s->solver)->states_answer && isfinite(s->rmse))
         return NORMA_OK;
     if (!(s->relative_residual <= LARGEST_RESIDUAL)) /* a huge gamma has a floor as high */
         return NORMA_FAIL(NORMA_NUMERIC,
@@ -344,7 +334,7 @@ norma_status norma_layer_solve(MPI_Comm comm, const norma_layer_problem *problem
                                     w.choice.n_used, &w.choice.mode, &w.product));
     s.seconds_assembly = norma_progress_clock_local() - start;
     fill_system(&w, options);
-    NORMA_GOTO(status, solvers[w.choice.solver](&w.system, s.gamma1, &s));
+    NORMA_GOTO(status, norma_solver_describe(w.choice.solver)->solve(&w.system, s.gamma1, &s));
     NORMA_GOTO(status, norma_agree(comm, judge(&w, &s)));
     unscale(&w, &s);
     norma_layer_select_scatter_local(&w.selection, problem->n_features, s.gamma1);

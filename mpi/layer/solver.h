@@ -1,28 +1,45 @@
 #ifndef NORMA_MPI_LAYER_SOLVER_H
 #define NORMA_MPI_LAYER_SOLVER_H
-/* The solvers of a layer: their names and their entry points. */
+/* The solvers of a layer: one table, and their entry points. */
+#include "mpi/layer/solver_time.h"
 #include "mpi/system/system.h"
 #include "src/base/names.h"
 #include "src/base/status.h"
 
 #include <stdbool.h>
 
-/* A solver; norma_solver is the index in the table of all. */
+/* A solver; norma_solver is the index in the table of all. A line of that table, and the functions
+ * that it names, are everything that the rest of Norma knows of a solver. */
 typedef struct norma_solver_descriptor {
     const char *name, *summary;
+    norma_system_solver *solve; /* NULL: auto, which chooses another one */
+    norma_solver_size *size;
+    norma_solver_time *time;
+    int64_t most_iterations; /* default limit, however large the system; 0: none */
+    bool square;             /* needs as many features as equations and takes no more */
+    bool stores_matrix;
+    bool single_products; /* the weights of its products are FP32 */
+    bool iterates;        /* --max-iterations has a meaning */
+    bool single;          /* --solver-precision single has a meaning */
+    bool history;         /* --lbfgs-history has a meaning */
+    bool states_answer;   /* states its answer with its distance from the floor; promises nothing */
+    bool well_conditioned; /* refuses singular values that spread too far, naming krylov */
+    bool any_rank;         /* gives the pseudo-inverse's answer to a system of deficient rank */
 } norma_solver_descriptor;
 
 extern const norma_names norma_solver_names;
 
-/* The solver named `name`; NORMA_CONFIG with the nearest known name otherwise. */
-NORMA_MUST_USE norma_status norma_solver_from_name(const char *name, norma_solver *out);
+/* Those for which one of the flags above holds, for messages. */
+extern const norma_names norma_solver_iterating_names;
+extern const norma_names norma_solver_single_names;
+extern const norma_names norma_solver_history_names;
+extern const norma_names norma_solver_least_squares_names; /* not square, and promise an answer */
+
+/* The descriptor of a solver; a constant. */
+const norma_solver_descriptor *norma_solver_describe(norma_solver solver);
 
 /* The name of a solver; a constant string. */
 const char *norma_solver_name(norma_solver solver);
-
-/* Whether it is one of the L-BFGS, whose answer is stated, with its distance from the floor, and
- * not promised. */
-bool norma_solver_is_lbfgs(norma_solver solver);
 
 /* LU factors, then refinement with the structured residual. As many features as equations. */
 norma_system_solver norma_solve_lu;

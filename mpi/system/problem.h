@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Indices in the table of mpi/layer/solver.c, where code names a solver. */
 typedef enum norma_solver {
     NORMA_SOLVER_AUTO,      /* lu, mixed or krylov, from the shape, the memory and the excess */
     NORMA_SOLVER_LU,        /* FP64 factors, refined with the structured residual */
@@ -24,7 +25,6 @@ typedef enum norma_solver {
     NORMA_SOLVER_LBFGS, /* matrix-free L-BFGS from 0, as the papers do: no exact answer is owed */
     NORMA_SOLVER_LBFGS_SVD,    /* the same, preconditioned with the SVD */
     NORMA_SOLVER_LBFGS_SOLVED, /* the same from the direct solution */
-    NORMA_N_SOLVERS
 } norma_solver;
 
 typedef struct norma_layer_problem {

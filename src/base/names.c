@@ -2,6 +2,7 @@
 
 #include "src/base/text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 norma_names norma_names_of_list(const char *kind, const char *const *list)
@@ -79,6 +80,34 @@ static void append_unknown(const norma_names *names, const char *name, norma_tex
         norma_text_append(out, "%s%s", separator, texts(names, i)[0]);
         separator = ", ";
     }
+}
+
+int norma_names_list(const norma_names *names, const char *list[NORMA_NAMES_MOST])
+{
+    int n = 0;
+    while (n < names->n && n < NORMA_NAMES_MOST) {
+        list[n] = texts(names, n)[0];
+        n++;
+    }
+    return n;
+}
+
+const char *norma_names_join(const norma_names *names, char *out, size_t size)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (int64_t i = norma_names_next(names, 0); i < names->n && used < size;) {
+        int64_t after = norma_names_next(names, i + 1);
+        bool is_last = after >= names->n;
+        int length = snprintf(out + used, size - used, "%s%s",
+                              used == 0 ? ""
+                              : is_last ? " and "
+                                        : ", ",
+                              texts(names, i)[0]);
+        used += length > 0 ? (size_t)length : 0;
+        i = after;
+    }
+    return out;
 }
 
 norma_status norma_names_fail(const norma_names *names, norma_status status, const char *name)

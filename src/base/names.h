@@ -49,6 +49,16 @@ int64_t norma_names_next(const norma_names *names, int64_t i);
 /* The index of the member called `name`, in which '_' counts as '-'; -1 where there is none. */
 int64_t norma_names_index(const norma_names *names, const char *name);
 
+/* The most members that norma_names_list takes. */
+#define NORMA_NAMES_MOST 64
+
+/* list[n] = the names of the whole table, members or not: those of a variable in a file. Returns
+ * n. */
+int norma_names_list(const norma_names *names, const char *list[NORMA_NAMES_MOST]);
+
+/* Writes "krylov, qr and svd", cut to `size` bytes. Returns out. */
+const char *norma_names_join(const norma_names *names, char *out, size_t size);
+
 /* Fails with `status` and "unknown solver 'krilov'; did you mean 'krylov'? Known: auto, lu, ...".
  */
 NORMA_MUST_USE norma_status norma_names_fail(const norma_names *names, norma_status status,

@@ -6,10 +6,6 @@
 
 #include "mpi/layer/layer_solve.h"
 
-static const norma_solver all_solvers[] = {NORMA_SOLVER_LU, NORMA_SOLVER_MIXED, NORMA_SOLVER_KRYLOV,
-                                           NORMA_SOLVER_QR, NORMA_SOLVER_SVD,   NORMA_SOLVER_AUTO};
-enum { n_all_solvers = sizeof all_solvers / sizeof all_solvers[0] };
-
 static const struct {
     int64_t c2, c0;
     const char *split;
