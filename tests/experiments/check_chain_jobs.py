@@ -9,7 +9,7 @@ import time
 import h5py
 import numpy as np
 
-from program import MPIEXEC, NORMA, check, finish, folder, launch
+from program import MPIEXEC, NORMA, check, finish, folder, launch, wait_begun
 
 TIMINGS = {"seconds"}
 # Six blocks of eight replicas: some seconds on one rank.
@@ -113,7 +113,7 @@ def test_damage(base, reference):
     path = f"{base}/damage.h5"
     arguments = LONG + ["--checkpoint-every", "0.002", "--output", path]
     process = start(arguments, 1)
-    time.sleep(1.0)
+    wait_begun(process, path)
     process.send_signal(signal.SIGTERM)
     code, _ = wait(process, "damage")
     check(code == 75, f"damage: stopped, exit 75, not {code}")
@@ -138,7 +138,7 @@ def test_all_damaged(base):
     path = f"{base}/all_damaged.h5"
     arguments = [a for a in LONG if a != "--quiet"] + ["--output", path]
     process = start(arguments, 1)
-    time.sleep(1.0)
+    wait_begun(process, path)
     process.send_signal(signal.SIGTERM)
     wait(process, "all damaged")
     for name in os.listdir(path + ".ckpt"):
@@ -154,7 +154,7 @@ def test_second_run(base, reference):
     """A second run with the output of a live one is refused and touches nothing of it."""
     path = f"{base}/taken.h5"
     process = start(LONG + ["--output", path], 1)
-    time.sleep(1.0)
+    wait_begun(process, path)
     process.send_signal(signal.SIGSTOP)  # it shall not end meanwhile
     for more in ([], ["--resume"], ["--force"], ["--force", "--resume"]):
         done = launch(LONG + ["--output", path] + more, 2)
@@ -174,7 +174,7 @@ def test_signals(base, reference):
                                 ("TERM", signal.SIGTERM, 2)):
         path = f"{base}/{name}{ranks}.h5"
         process = start(LONG + ["--output", path], ranks)
-        time.sleep(1.2)
+        wait_begun(process, path)
         process.send_signal(signal.SIGUSR2)
         saved = False
         for _ in range(50):  # a busy machine takes its time
@@ -200,7 +200,7 @@ def test_second_signal(base):
     """The echo of a signal is the same signal; another one later ends the run in mid-step."""
     path = f"{base}/second.h5"
     process = start(LONG + ["--output", path], 1)
-    time.sleep(1.0)
+    wait_begun(process, path)
     os.kill(process.pid, signal.SIGSTOP)  # both arrive together
     os.kill(process.pid, signal.SIGUSR1)
     os.kill(process.pid, signal.SIGTERM)
@@ -210,7 +210,7 @@ def test_second_signal(base):
     path = f"{base}/later.h5"
     process = start(["chain", "--width", "2500", "--observables", "sigma_min", "--depth", "100",
                      "--seed", "1", "--quiet", "--output", path], 1)
-    time.sleep(1.0)
+    wait_begun(process, path)
     os.kill(process.pid, signal.SIGUSR1)
     time.sleep(1.1)
     check(process.poll() is None, "second signal: a step takes longer than the wait")

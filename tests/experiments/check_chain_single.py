@@ -2,12 +2,11 @@
 stop, the comparison with double in the file and on the terminal, refusals, memory."""
 import signal
 import subprocess
-import time
 
 import h5py
 import numpy as np
 
-from program import MPIEXEC, NORMA, check, finish, folder, launch
+from program import MPIEXEC, NORMA, check, finish, folder, launch, wait_begun
 
 RUN = ["chain", "--precision", "single", "--width", "100,130", "--batch", "90", "--law", "pathwise",
        "--depth", 40, "--replicas", 3, "--seed", 7, "--observables",
@@ -70,7 +69,7 @@ def test_resume(base):
     path = f"{base}/stopped.h5"
     process = subprocess.Popen(MPIEXEC + ["-n", "1", NORMA] + long + ["--output", path],
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    time.sleep(0.6)
+    wait_begun(process, path)
     process.send_signal(signal.SIGUSR1)
     _, text = process.communicate(timeout=100)
     check(process.returncode == 75, f"after a signal: exit 75, not {process.returncode}: {text}")

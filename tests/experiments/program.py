@@ -40,6 +40,17 @@ def launch(arguments, ranks=1, timeout=120, environment=None, peak=False):
     return done
 
 
+def wait_begun(process, output, limit=100):
+    """Waits until the run has begun its output, so that it handles signals, or has ended; then a moment
+    more, for some layers."""
+    end = time.monotonic() + limit
+    while process.poll() is None and not any(os.path.exists(output + tail) for tail in (".part", ".ckpt")):
+        if time.monotonic() > end:
+            sys.exit(f"HANG: {output} was not begun within {limit} s")
+        time.sleep(0.02)
+    time.sleep(0.2)
+
+
 def check(condition, what):
     """Records a failed check; the test goes on and fails at its end."""
     if not condition:
