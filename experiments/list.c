@@ -14,6 +14,7 @@
 #include "src/chain/observables.h"
 #include "src/chain/spec.h"
 #include "src/features/width_rule.h"
+#include "src/network/activation.h"
 #include "src/network/bounds.h"
 #include "src/random/law.h"
 
@@ -36,6 +37,8 @@ static const family families[] = {
     {"residuals", "skip connections beside source pairs (reconstruct --residual)",
      &norma_residual_names},
     {"width-rules", "unknowns of a source pair (reconstruct --width-rule)", &norma_width_names},
+    {"activations", "functions of networks (reconstruct --activation) and chains (chain --act)",
+     &norma_activation_names},
 };
 static const norma_names family_names = NORMA_NAMES("family", "families", families);
 

@@ -5,6 +5,7 @@
 #include "src/chain/observables.h"
 #include "src/chain/spec.h"
 #include "src/config/config_common.h"
+#include "src/network/activation.h"
 #include "src/random/law.h"
 
 #include <stddef.h>
@@ -100,8 +101,8 @@ static const norma_option layer_options[] = {
      .group = "Layer",
      .unset_text = "as the preset says",
      .placeholder = "NAME",
-     .help = "Activation: identity, relu, leaky-relu:A, tanh, sin, sigmoid, gelu, selu, exp, silu, "
-             "softplus, erf, hermite:K."},
+     .names = &norma_activation_names,
+     .help = "Activation; two take a parameter, as in leaky-relu:0.2 and hermite:3."},
     {.name = "act-scale",
      .type = NORMA_OPTION_REAL,
      .many = NORMA_SWEEP,

@@ -59,7 +59,7 @@ static norma_status make_spec(const norma_chain_setup *setup, int64_t i, norma_c
         NORMA_TRY(norma_chain_order_parse(norma_config_get_text(config, i, "order"), &spec->order));
     if (norma_config_has(config, "act"))
         NORMA_TRY(
-            norma_nonlinearity_parse(norma_config_get_text(config, i, "act"), &spec->activation));
+            norma_activation_parse(norma_config_get_text(config, i, "act"), &spec->activation));
     if (norma_config_has(config, "act-scale"))
         spec->act_scale = norma_config_get_real(config, i, "act-scale");
     if (norma_config_has(config, "law"))

@@ -108,7 +108,7 @@ static norma_status set_layer_attributes(norma_reconstruct_output *output, const
                                     norma_activation_name(layer->activation.kind)));
     if (layer->activation.kind == NORMA_ACTIVATION_LEAKY_RELU)
         NORMA_TRY(norma_result_set_double(output->file, group, "negative_slope",
-                                          layer->activation.negative_slope));
+                                          layer->activation.parameter));
     const norma_kernel_shape shapes[] = {kernel->first, kernel->second};
     static const char *const shape_names[] = {"kernel1", "kernel2"};
     const int64_t *const pairs[] = {source->padding, source->stride1, source->stride2};

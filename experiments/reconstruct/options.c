@@ -6,14 +6,13 @@
 #include "mpi/layer/solver.h"
 #include "src/config/config_common.h"
 #include "src/features/width_rule.h"
+#include "src/network/activation.h"
 #include "src/network/bounds.h"
 #include "src/random/law.h"
 
 #include <stddef.h>
 
 static const char *const skip_kernels[] = {"1x1", NORMA_RECONSTRUCT_WHOLE_KERNEL, NULL};
-static const char *const activations[] = {"relu", "leaky-relu", "tanh",     "sigmoid", "gelu",
-                                          "silu", "softplus",   "identity", NULL};
 static const char *const stores[] = {"auto", "yes", "no", NULL};
 static const char *const precisions[] = {"double", NORMA_RECONSTRUCT_SINGLE, NULL};
 static const char *const saved[] = {NORMA_RECONSTRUCT_SAVE_GAMMA, NORMA_RECONSTRUCT_SAVE_WEIGHTS,
@@ -160,7 +159,7 @@ static const norma_option options[] = {
      .type = NORMA_OPTION_CHOICE,
      .many = NORMA_SWEEP,
      .group = "Source",
-     .choices = activations,
+     .names = &norma_activation_network_names,
      .unset_text = "the target layer's own",
      .help = "Activation inside the source pairs, of all layers. relu, leaky-relu and identity are "
              "exact; the others are nearly linear where they are used, to --epsilon."},

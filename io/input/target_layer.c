@@ -122,12 +122,12 @@ static norma_status read_activation(const norma_h5_input *input, const char *gro
         !norma_h5_input_has_attribute_root(input, group, "negative_slope"))
         return NORMA_OK;
     NORMA_TRY(norma_h5_input_numbers_root(input, group, "negative_slope", 1, 1,
-                                          &activation->negative_slope, &n));
-    if (!(activation->negative_slope > 0 && activation->negative_slope < 1))
+                                          &activation->parameter, &n));
+    if (!(activation->parameter > 0 && activation->parameter < 1))
         return NORMA_FAIL(NORMA_CONFIG,
                           "%s: %s: attribute negative_slope is %g; a number between 0 and 1 is "
                           "expected",
-                          norma_h5_input_name_root(input), group, activation->negative_slope);
+                          norma_h5_input_name_root(input), group, activation->parameter);
     return NORMA_OK;
 }
 

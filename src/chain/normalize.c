@@ -195,8 +195,7 @@ norma_status norma_chain_normalize(norma_chain *chain, double layer_gain)
     const norma_chain_spec *spec = &chain->spec;
     const int64_t count = spec->width * spec->batch * chain->lanes;
     const bool none = spec->norm == NORMA_CHAIN_NORM_NONE;
-    if (spec->activation.kind == NORMA_NONLINEARITY_IDENTITY &&
-        spec->order == NORMA_CHAIN_NORM_ACT) {
+    if (spec->activation.kind == NORMA_ACTIVATION_IDENTITY && spec->order == NORMA_CHAIN_NORM_ACT) {
         double factor = layer_gain * spec->act_scale * spec->scale;
         if (!none)
             return apply_norm(chain, factor);
@@ -209,7 +208,7 @@ norma_status norma_chain_normalize(norma_chain *chain, double layer_gain)
         NORMA_TRY(apply_norm(chain, layer_gain));
     else
         multiply(chain, layer_gain);
-    norma_nonlinearity_apply(&spec->activation, count, chain->z);
+    norma_activation_apply(&spec->activation, count, chain->z);
     if (spec->order == NORMA_CHAIN_NORM_ACT || none) {
         multiply(chain, spec->act_scale * spec->scale);
         return NORMA_OK;

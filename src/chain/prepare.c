@@ -99,7 +99,7 @@ static bool use_solo(const norma_chain *chain)
 /* The map H -> H' is homogeneous of degree 0 or 1, so a power of two can be kept aside. */
 static bool is_scale_free(const norma_chain_spec *spec)
 {
-    bool homogeneous = norma_nonlinearity_is_homogeneous(&spec->activation);
+    bool homogeneous = norma_activation_is_homogeneous(&spec->activation);
     if (spec->norm == NORMA_CHAIN_NORM_NONE)
         return homogeneous;
     return spec->bn_eps == 0 && (homogeneous || spec->order == NORMA_CHAIN_NORM_ACT);

@@ -2,6 +2,7 @@
 
 #include "src/base/index.h"
 #include "src/base/rng.h"
+#include "src/theory/second_moment.h"
 
 #include <math.h>
 
@@ -21,7 +22,7 @@ typedef struct preset_line {
                                .norm = NORMA_CHAIN_NORM_##norm_,                                   \
                                .unit_norm = unit_norm_,                                            \
                                .order = NORMA_CHAIN_##order_,                                      \
-                               .activation.kind = NORMA_NONLINEARITY_##activation_,                \
+                               .activation.kind = NORMA_ACTIVATION_##activation_,                  \
                                .act_scale = act_scale_,                                            \
                                .scale = scale_,                                                    \
                                .gram_scale = gram_scale_,                                          \
@@ -118,7 +119,7 @@ void norma_chain_spec_init(norma_chain_preset preset, int64_t width, int64_t bat
 
 bool norma_chain_spec_is_linear(const norma_chain_spec *spec)
 {
-    return spec->activation.kind == NORMA_NONLINEARITY_IDENTITY;
+    return spec->activation.kind == NORMA_ACTIVATION_IDENTITY;
 }
 
 static norma_status check_sizes(const norma_chain_spec *spec)
@@ -173,7 +174,7 @@ static norma_status check_numbers(const norma_chain_spec *spec)
 static norma_status check_combination(const norma_chain_spec *spec)
 {
     const char *preset = presets[spec->preset].name;
-    if (spec->carry_norm && !norma_nonlinearity_is_homogeneous(&spec->activation))
+    if (spec->carry_norm && !norma_activation_is_homogeneous(&spec->activation))
         return NORMA_FAIL(NORMA_CONFIG,
                           "%s carries the norm in its logarithm, which needs identity, relu or "
                           "leaky-relu; thesis5 is the unnormalized chain for other activations",
@@ -232,7 +233,7 @@ norma_status norma_chain_spec_finish(norma_chain_spec *spec)
     NORMA_TRY(check_numbers(spec));
     NORMA_TRY(check_combination(spec));
     if (spec->act_scale == 0) {
-        NORMA_TRY(norma_nonlinearity_second_moment(&spec->activation, &moment));
+        NORMA_TRY(norma_second_moment(&spec->activation, &moment));
         spec->act_scale = 1 / sqrt(moment);
     }
     if (spec->scale == 0)

@@ -20,8 +20,8 @@
 /* clang-format on */
 #include "src/base/names.h"
 #include "src/base/status.h"
+#include "src/network/activation.h"
 #include "src/random/law.h"
-#include "src/theory/nonlinearity.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -96,7 +96,7 @@ typedef struct norma_chain_spec {
     double bn_eps;  /* added to the mean square (variance) of a row; 0: none, and a row
                        without variance is an error */
     norma_chain_order order;
-    norma_nonlinearity activation;
+    norma_activation activation;
     double act_scale;     /* factor of phi; 0 means 1 / sqrt(E phi(X)^2) */
     double gain_exponent; /* kappa of alpha_l = (l + 1)^(-kappa) */
     double scale;         /* last factor; 0 means 1 / sqrt(d) */

@@ -1,43 +1,86 @@
 #ifndef NORMA_NETWORK_ACTIVATION_H
 #define NORMA_NETWORK_ACTIVATION_H
 /*
- * Activations: values and interval images. Everything is elementwise and dimensionless.
+ * The activations of networks and chains, one table: names, values, first derivatives, interval
+ * images. Everything is elementwise and dimensionless. Gaussian moments: src/theory/second_moment.
  */
+#include "src/base/names.h"
 #include "src/base/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
+/* Indices in the table of all activations. */
 typedef enum norma_activation_kind {
     NORMA_ACTIVATION_IDENTITY,
     NORMA_ACTIVATION_RELU,
-    NORMA_ACTIVATION_LEAKY_RELU,
+    NORMA_ACTIVATION_LEAKY_RELU, /* parameter: slope of the negative side */
     NORMA_ACTIVATION_TANH,
     NORMA_ACTIVATION_SIGMOID,
     NORMA_ACTIVATION_GELU, /* x Phi(x), the exact form */
     NORMA_ACTIVATION_SILU,
     NORMA_ACTIVATION_SOFTPLUS,
-    NORMA_N_ACTIVATIONS
+    NORMA_N_ACTIVATIONS, /* of networks; the others are for chains only */
+    NORMA_ACTIVATION_SIN = NORMA_N_ACTIVATIONS,
+    NORMA_ACTIVATION_SELU,
+    NORMA_ACTIVATION_EXP,
+    NORMA_ACTIVATION_ERF,
+    NORMA_ACTIVATION_HERMITE /* parameter: degree k; He_k / sqrt(k!), unit Gaussian norm */
 } norma_activation_kind;
-
-/* The slope of leaky-relu below zero where nothing else is said (PyTorch's default). */
-#define NORMA_ACTIVATION_NEGATIVE_SLOPE 0.01
 
 typedef struct norma_activation {
     norma_activation_kind kind;
-    double negative_slope; /* leaky-relu only, in (0, 1) */
+    double parameter;
 } norma_activation;
 
-/* The activation called `name` ("relu", "leaky-relu"; '_' counts as '-'), with the default slope;
+/* A line of the table. */
+typedef struct norma_activation_descriptor {
+    const char *name, *summary;
+    double (*value)(double x, double parameter);
+    double (*derivative)(double x, double parameter); /* at a kink that of the side below */
+    const char *parameter;                            /* its name; NULL: none */
+    double default_parameter;                         /* NaN: must be given */
+    double min, max;                                  /* of the parameter */
+    bool whole;                                       /* the parameter is a whole number */
+    bool homogeneous;                                 /* phi(c x) = c phi(x) for all c > 0 */
+    double lowest_at; /* where phi has a minimum inside; 0: it is monotone (networks) */
+} norma_activation_descriptor;
+
+/* All activations, and those that networks may have: a linear region is known for them. */
+extern const norma_names norma_activation_names;
+extern const norma_names norma_activation_network_names;
+
+/* Room for norma_activation_format. */
+#define NORMA_ACTIVATION_TEXT 40
+
+/* Reads "tanh", "leaky-relu" (slope 0.01), "leaky-relu:0.2", "hermite:3"; '_' counts as '-'.
+ * NORMA_CONFIG with the nearest known name when unknown, or when the parameter is missing,
+ * superfluous or out of range. */
+NORMA_MUST_USE norma_status norma_activation_parse(const char *text, norma_activation *out);
+
+/* The text that parses to the activation again. Returns out. */
+const char *norma_activation_format(const norma_activation *activation,
+                                    char out[NORMA_ACTIVATION_TEXT]);
+
+/* The activation of networks called `name` ("relu", "leaky-relu"), with its default parameter;
  * NORMA_CONFIG with the nearest known name otherwise. */
 NORMA_MUST_USE norma_status norma_activation_from_name(const char *name, norma_activation *out);
 
 /* The name of a kind; a constant string. */
 const char *norma_activation_name(norma_activation_kind kind);
 
+/* phi(x), and its derivative, which at a kink is that of the side below. NaN stays NaN. */
+double norma_activation_value(const norma_activation *activation, double x);
+double norma_activation_derivative(const norma_activation *activation, double x);
+
 /* x[k] = phi(x[k]) for n values, in place. Reentrant, uses no threads. */
 void norma_activation_apply(const norma_activation *activation, int64_t n, double *x);
 
-/* The smallest interval that holds phi([lo, hi]); rounding is not accounted for. */
+/* Is phi(c x) = c phi(x) for all c > 0? */
+bool norma_activation_is_homogeneous(const norma_activation *activation);
+
+/* The smallest interval that holds phi([lo, hi]) of an activation of networks; rounding is not
+ * accounted for. */
 void norma_activation_interval(const norma_activation *activation, double lo, double hi,
                                double *out_lo, double *out_hi);
 

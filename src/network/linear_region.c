@@ -91,8 +91,7 @@ static void set_region(norma_linear_region *region, norma_activation_kind kind,
         region->shifted = true;
         region->low = 0;
         break;
-    case NORMA_ACTIVATION_IDENTITY:
-    case NORMA_N_ACTIVATIONS:
+    default: /* identity */
         break;
     }
 }

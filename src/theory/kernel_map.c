@@ -10,8 +10,8 @@
 
 static bool is_rectifier(const norma_transfer *psi)
 {
-    return psi->n_terms == 0 && (psi->activation.kind == NORMA_NONLINEARITY_RELU ||
-                                 psi->activation.kind == NORMA_NONLINEARITY_LEAKY_RELU);
+    return psi->n_terms == 0 && (psi->activation.kind == NORMA_ACTIVATION_RELU ||
+                                 psi->activation.kind == NORMA_ACTIVATION_LEAKY_RELU);
 }
 
 static bool has_closed_form(const norma_transfer *psi)
@@ -19,9 +19,9 @@ static bool has_closed_form(const norma_transfer *psi)
     int degree = 0;
     if (norma_transfer_is_polynomial(psi, &degree) || is_rectifier(psi))
         return true;
-    return psi->activation.kind == NORMA_NONLINEARITY_ERF ||
-           psi->activation.kind == NORMA_NONLINEARITY_EXP ||
-           psi->activation.kind == NORMA_NONLINEARITY_SIN;
+    return psi->activation.kind == NORMA_ACTIVATION_ERF ||
+           psi->activation.kind == NORMA_ACTIVATION_EXP ||
+           psi->activation.kind == NORMA_ACTIVATION_SIN;
 }
 
 /* The square of psi's k-th Hermite coefficient, psi a polynomial. */
@@ -47,7 +47,7 @@ static double polynomial(const norma_transfer *psi, int degree, int order, doubl
  * kappa = a rho + (1 - a)^2 kappa_relu. */
 static double rectifier(const norma_transfer *psi, int order, double theta)
 {
-    double a = psi->activation.kind == NORMA_NONLINEARITY_RELU ? 0 : psi->activation.parameter;
+    double a = psi->activation.kind == NORMA_ACTIVATION_RELU ? 0 : psi->activation.parameter;
     double b = (1 - a) * (1 - a) / (2 * PI);
     if (order == 0)
         return a * cos(theta) + b * (sin(theta) + (PI - theta) * cos(theta));
@@ -70,9 +70,9 @@ static double closed_form(const norma_transfer *psi, int order, double rho, doub
     if (is_rectifier(psi))
         return rectifier(psi, order, theta);
     switch (psi->activation.kind) {
-    case NORMA_NONLINEARITY_ERF:
+    case NORMA_ACTIVATION_ERF:
         return arc_sine(order, rho);
-    case NORMA_NONLINEARITY_EXP:
+    case NORMA_ACTIVATION_EXP:
         return exp(1 + rho);
     default: /* sin: e^-1 sinh(rho) */
         return exp(-1) * (order == 1 ? cosh(rho) : sinh(rho));

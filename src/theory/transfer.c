@@ -44,18 +44,18 @@ norma_status norma_transfer_parse(const char *text, norma_transfer *out)
     if (strncmp(text, SUM_PREFIX, strlen(SUM_PREFIX)) == 0)
         NORMA_TRY(read_terms(text + strlen(SUM_PREFIX), &psi));
     else
-        NORMA_TRY(norma_nonlinearity_parse(text, &psi.activation));
+        NORMA_TRY(norma_activation_parse(text, &psi.activation));
     *out = psi;
     return NORMA_OK;
 }
 
 const char *norma_transfer_format(const norma_transfer *psi, char out[NORMA_TRANSFER_NAME])
 {
-    char name[NORMA_NONLINEARITY_NAME];
+    char name[NORMA_ACTIVATION_TEXT];
     int length = 0;
     if (psi->n_terms == 0) {
         (void)snprintf(out, NORMA_TRANSFER_NAME, "%s",
-                       norma_nonlinearity_format(&psi->activation, name));
+                       norma_activation_format(&psi->activation, name));
         return out;
     }
     (void)snprintf(out, NORMA_TRANSFER_NAME, SUM_PREFIX);
@@ -123,67 +123,65 @@ static double normal_density(double x)
     return INV_SQRT_2PI * exp(-0.5 * x * x);
 }
 
-static double activation_slope(const norma_nonlinearity *phi, double x)
+static double activation_slope(const norma_activation *phi, double x)
 {
     switch (phi->kind) {
-    case NORMA_NONLINEARITY_RELU:
+    case NORMA_ACTIVATION_RELU:
         return x > 0 ? 1 : 0;
-    case NORMA_NONLINEARITY_LEAKY_RELU:
+    case NORMA_ACTIVATION_LEAKY_RELU:
         return x > 0 ? 1 : phi->parameter;
-    case NORMA_NONLINEARITY_TANH:
+    case NORMA_ACTIVATION_TANH:
         return tanh_slope(x);
-    case NORMA_NONLINEARITY_SIN:
+    case NORMA_ACTIVATION_SIN:
         return cos(x);
-    case NORMA_NONLINEARITY_SIGMOID:
+    case NORMA_ACTIVATION_SIGMOID:
         return logistic_slope(x);
-    case NORMA_NONLINEARITY_GELU:
+    case NORMA_ACTIVATION_GELU:
         return 0.5 * erfc(-x * SQRT_HALF) + x * normal_density(x);
-    case NORMA_NONLINEARITY_SELU:
+    case NORMA_ACTIVATION_SELU:
         return SELU_SCALE * (x > 0 ? 1 : SELU_ALPHA * exp(x));
-    case NORMA_NONLINEARITY_EXP:
+    case NORMA_ACTIVATION_EXP:
         return exp(x);
-    case NORMA_NONLINEARITY_SILU:
+    case NORMA_ACTIVATION_SILU:
         return logistic(x) + x * logistic_slope(x);
-    case NORMA_NONLINEARITY_SOFTPLUS:
+    case NORMA_ACTIVATION_SOFTPLUS:
         return logistic(x);
-    case NORMA_NONLINEARITY_ERF:
+    case NORMA_ACTIVATION_ERF:
         return TWO_OVER_SQRT_PI * exp(-x * x);
-    case NORMA_NONLINEARITY_HERMITE:
+    case NORMA_ACTIVATION_HERMITE:
         return hermite_one((int)phi->parameter, 1, x);
-    case NORMA_NONLINEARITY_IDENTITY:
-    case NORMA_N_NONLINEARITIES:
+    case NORMA_ACTIVATION_IDENTITY:
         break;
     }
     return 1;
 }
 
-static double activation_curvature(const norma_nonlinearity *phi, double x)
+static double activation_curvature(const norma_activation *phi, double x)
 {
     switch (phi->kind) {
-    case NORMA_NONLINEARITY_TANH:
+    case NORMA_ACTIVATION_TANH:
         return -2 * tanh(x) * tanh_slope(x);
-    case NORMA_NONLINEARITY_SIN:
+    case NORMA_ACTIVATION_SIN:
         return -sin(x);
-    case NORMA_NONLINEARITY_SIGMOID:
+    case NORMA_ACTIVATION_SIGMOID:
         return -tanh(0.5 * x) * logistic_slope(x);
-    case NORMA_NONLINEARITY_GELU:
+    case NORMA_ACTIVATION_GELU:
         return (2 - x * x) * normal_density(x);
-    case NORMA_NONLINEARITY_SELU:
+    case NORMA_ACTIVATION_SELU:
         return x > 0 ? 0 : SELU_SCALE * SELU_ALPHA * exp(x);
-    case NORMA_NONLINEARITY_EXP:
+    case NORMA_ACTIVATION_EXP:
         return exp(x);
-    case NORMA_NONLINEARITY_SILU:
+    case NORMA_ACTIVATION_SILU:
         return (2 - x * tanh(0.5 * x)) * logistic_slope(x);
-    case NORMA_NONLINEARITY_SOFTPLUS:
+    case NORMA_ACTIVATION_SOFTPLUS:
         return logistic_slope(x);
-    case NORMA_NONLINEARITY_ERF:
+    case NORMA_ACTIVATION_ERF:
         return -2 * x * TWO_OVER_SQRT_PI * exp(-x * x);
-    case NORMA_NONLINEARITY_HERMITE:
+    case NORMA_ACTIVATION_HERMITE:
         return hermite_one((int)phi->parameter, 2, x);
-    case NORMA_NONLINEARITY_RELU:
-    case NORMA_NONLINEARITY_LEAKY_RELU:
-    case NORMA_NONLINEARITY_IDENTITY:
-    case NORMA_N_NONLINEARITIES:
+    case NORMA_ACTIVATION_RELU:
+    case NORMA_ACTIVATION_LEAKY_RELU:
+    case NORMA_ACTIVATION_IDENTITY:
         break;
     }
     return 0;
@@ -192,7 +190,7 @@ static double activation_curvature(const norma_nonlinearity *phi, double x)
 double norma_transfer_value(const norma_transfer *psi, double x)
 {
     double value = psi->n_terms > 0 ? hermite_sum(psi->term, psi->n_terms, 0, x)
-                                    : norma_nonlinearity_value(&psi->activation, x);
+                                    : norma_activation_value(&psi->activation, x);
     return (value - psi->shift) * psi->factor;
 }
 
@@ -213,11 +211,11 @@ double norma_transfer_jump(const norma_transfer *psi)
     if (psi->n_terms > 0)
         return 0;
     switch (psi->activation.kind) {
-    case NORMA_NONLINEARITY_RELU:
+    case NORMA_ACTIVATION_RELU:
         return psi->factor;
-    case NORMA_NONLINEARITY_LEAKY_RELU:
+    case NORMA_ACTIVATION_LEAKY_RELU:
         return psi->factor * (1 - psi->activation.parameter);
-    case NORMA_NONLINEARITY_SELU:
+    case NORMA_ACTIVATION_SELU:
         return psi->factor * SELU_SCALE * (1 - SELU_ALPHA);
     default:
         return 0;
@@ -235,14 +233,14 @@ bool norma_transfer_is_odd(const norma_transfer *psi)
         return true;
     }
     switch (psi->activation.kind) {
-    case NORMA_NONLINEARITY_IDENTITY:
-    case NORMA_NONLINEARITY_TANH:
-    case NORMA_NONLINEARITY_SIN:
-    case NORMA_NONLINEARITY_ERF:
+    case NORMA_ACTIVATION_IDENTITY:
+    case NORMA_ACTIVATION_TANH:
+    case NORMA_ACTIVATION_SIN:
+    case NORMA_ACTIVATION_ERF:
         return true;
-    case NORMA_NONLINEARITY_LEAKY_RELU:
+    case NORMA_ACTIVATION_LEAKY_RELU:
         return psi->activation.parameter == 1;
-    case NORMA_NONLINEARITY_HERMITE:
+    case NORMA_ACTIVATION_HERMITE:
         return (int)psi->activation.parameter % 2 == 1;
     default:
         return false;
@@ -254,9 +252,9 @@ bool norma_transfer_is_polynomial(const norma_transfer *psi, int *degree)
     *degree = -1;
     if (psi->n_terms > 0)
         *degree = psi->n_terms - 1;
-    else if (psi->activation.kind == NORMA_NONLINEARITY_IDENTITY)
+    else if (psi->activation.kind == NORMA_ACTIVATION_IDENTITY)
         *degree = 1;
-    else if (psi->activation.kind == NORMA_NONLINEARITY_HERMITE)
+    else if (psi->activation.kind == NORMA_ACTIVATION_HERMITE)
         *degree = (int)psi->activation.parameter;
     return *degree >= 0;
 }
@@ -337,7 +335,7 @@ static void measure_polynomial(const norma_transfer *psi, norma_transfer_moments
  */
 static void measure_rectifier(const norma_transfer *psi, norma_transfer_moments *out)
 {
-    double a = psi->activation.kind == NORMA_NONLINEARITY_RELU ? 0 : psi->activation.parameter;
+    double a = psi->activation.kind == NORMA_ACTIVATION_RELU ? 0 : psi->activation.parameter;
     double f = psi->factor, mean = (1 - a) * INV_SQRT_2PI, square = 0.5 * (1 + a * a);
     out->mean = f * (mean - psi->shift);
     out->second = f * f * (square - (2 * mean - psi->shift) * psi->shift);
@@ -353,8 +351,8 @@ norma_status norma_transfer_measure(const norma_transfer *psi, norma_transfer_mo
         measure_polynomial(psi, out);
         return NORMA_OK;
     }
-    if (psi->activation.kind == NORMA_NONLINEARITY_RELU ||
-        psi->activation.kind == NORMA_NONLINEARITY_LEAKY_RELU) {
+    if (psi->activation.kind == NORMA_ACTIVATION_RELU ||
+        psi->activation.kind == NORMA_ACTIVATION_LEAKY_RELU) {
         measure_rectifier(psi, out);
         return NORMA_OK;
     }

@@ -8,7 +8,7 @@
  * phi' may jump at 0 (relu, selu); phi'' is then a regular part and a point mass at 0.
  */
 #include "src/base/status.h"
-#include "src/theory/nonlinearity.h"
+#include "src/network/activation.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,8 +20,8 @@
 #define NORMA_TRANSFER_NAME 2600
 
 typedef struct norma_transfer {
-    norma_nonlinearity activation; /* used when n_terms is 0 */
-    int n_terms;                   /* of the Hermite sum, 0: none */
+    norma_activation activation; /* used when n_terms is 0 */
+    int n_terms;                 /* of the Hermite sum, 0: none */
     double term[NORMA_TRANSFER_MAX_TERMS];
     double shift, factor; /* 0 and 1 after norma_transfer_parse */
 } norma_transfer;

@@ -68,7 +68,7 @@ static void test_network(void **state)
     norma_test_check_all(b->kernel.height == 1 && b->kernel.width == 2);
     norma_test_check_all(b->padding[0] == 0 && b->padding[1] == 1);
     norma_test_check_all(b->activation.kind == NORMA_ACTIVATION_LEAKY_RELU);
-    norma_test_check_all(b->activation.negative_slope == 0.2);
+    norma_test_check_all(b->activation.parameter == 0.2);
     norma_test_check_all(network->layers[2].kind == NORMA_LAYER_LINEAR);
     norma_test_check_all(norma_shape_size(network->layers[2].output) == 2);
     for (int64_t l = 0; l < 3; l++) {

@@ -356,7 +356,7 @@ static void test_refusals(void **state)
     norma_test_fails(norma_chain_create(&spec, &input, &request, 8, &chain), NORMA_CONFIG,
                      "law exact");
     spec = preset("vanilla", 6, 3);
-    norma_test_ok(norma_nonlinearity_parse("tanh", &spec.activation));
+    norma_test_ok(norma_activation_parse("tanh", &spec.activation));
     norma_test_fails(norma_chain_create(&spec, &input, &request, 8, &chain), NORMA_CONFIG,
                      "thesis5");
     spec = preset("rank20", 6, 3);

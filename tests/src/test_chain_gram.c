@@ -24,7 +24,7 @@ static double mean_square_distance(const char *name, norma_chain_norm norm, int6
     double value[16], sum = 0;
     norma_chain_spec_init(NORMA_CHAIN_THESIS3, d, n, &spec);
     spec.norm = norm;
-    norma_test_ok(norma_nonlinearity_parse(name, &spec.activation));
+    norma_test_ok(norma_activation_parse(name, &spec.activation));
     norma_observable_request_init(&request);
     request.wanted = BIT(GRAM_DISTANCE);
     norma_test_ok(norma_chain_create(&spec, &input, &request, REPLICAS, &chain));

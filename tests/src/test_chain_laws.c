@@ -188,8 +188,7 @@ static void check_law(norma_chain_preset preset, int64_t d, int64_t n, double re
     if (residual > 0)
         spec.residual = residual;
     if (preset == NORMA_CHAIN_THESIS5_POST_LN)
-        spec.activation.kind =
-            NORMA_NONLINEARITY_TANH; /* relu may leave a sample without variance */
+        spec.activation.kind = NORMA_ACTIVATION_TANH; /* relu may leave a sample without variance */
     spec.law = NORMA_CHAIN_LAW_EXACT;
     sample(&spec, observable, LAYERS, REPLICAS, exact);
     spec.law = NORMA_CHAIN_LAW_PATHWISE;

@@ -54,6 +54,29 @@ static void test_activation_values(void **state)
     norma_test_fails(norma_activation_from_name("", &ignored), NORMA_CONFIG, "softplus");
 }
 
+/* First derivatives against differences of values, on both sides of 0, of every activation. */
+static void test_activation_derivatives(void **state)
+{
+    (void)state;
+    static const double at[] = {-2.3, -0.4, 0.3, 1.7};
+    for (int64_t i = 0; i < norma_activation_names.n; i++) {
+        norma_activation activation = {(norma_activation_kind)i, 3};
+        for (size_t k = 0; k < sizeof at / sizeof at[0]; k++) {
+            double h = 1e-5;
+            double difference = (norma_activation_value(&activation, at[k] + h) -
+                                 norma_activation_value(&activation, at[k] - h)) /
+                                (2 * h);
+            double slope = norma_activation_derivative(&activation, at[k]);
+            if (!norma_test_close(slope, difference, 1e-8, 1e-8))
+                fail_msg("%s at %g: %.12g, difference %.12g",
+                         norma_names_name(&norma_activation_names, i), at[k], slope, difference);
+        }
+        norma_test_check(isnan(norma_activation_value(&activation, NAN)) ||
+                         (activation.kind == NORMA_ACTIVATION_HERMITE));
+        norma_test_check(isnan(norma_activation_derivative(&activation, NAN)));
+    }
+}
+
 /* The interval image holds every value, and both its ends are nearly taken. */
 static void test_activation_intervals(void **state)
 {
@@ -338,6 +361,7 @@ static void test_images(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_activation_values),
+    cmocka_unit_test(test_activation_derivatives),
     cmocka_unit_test(test_activation_intervals),
     cmocka_unit_test(test_shapes),
     cmocka_unit_test(test_unknown_extents),

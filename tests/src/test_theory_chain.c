@@ -3,32 +3,32 @@
 
 #include "src/theory/chain_laws.h"
 #include "src/theory/lyapunov.h"
-#include "src/theory/nonlinearity.h"
+#include "src/theory/second_moment.h"
 
 #include <math.h>
 #include <string.h>
 
-static norma_nonlinearity named(const char *name)
+static norma_activation named(const char *name)
 {
-    norma_nonlinearity phi = {NORMA_NONLINEARITY_IDENTITY, 0};
-    norma_test_ok(norma_nonlinearity_parse(name, &phi));
+    norma_activation phi = {NORMA_ACTIVATION_IDENTITY, 0};
+    norma_test_ok(norma_activation_parse(name, &phi));
     return phi;
 }
 
 static void test_names(void **state)
 {
     (void)state;
-    char text[NORMA_NONLINEARITY_NAME];
-    norma_nonlinearity phi = named("leaky-relu:0.2");
-    norma_test_check_close(norma_nonlinearity_value(&phi, -3), -0.6, 1e-15);
-    assert_string_equal(norma_nonlinearity_format(&phi, text), "leaky-relu:0.20000000000000001");
+    char text[NORMA_ACTIVATION_TEXT];
+    norma_activation phi = named("leaky-relu:0.2");
+    norma_test_check_close(norma_activation_value(&phi, -3), -0.6, 1e-15);
+    assert_string_equal(norma_activation_format(&phi, text), "leaky-relu:0.20000000000000001");
     phi = named("hermite:3");
-    norma_test_check_close(norma_nonlinearity_value(&phi, 2), (8.0 - 6.0) / sqrt(6), 1e-14);
-    norma_test_fails(norma_nonlinearity_parse("rleu", &phi), NORMA_CONFIG, "'relu'");
-    norma_test_fails(norma_nonlinearity_parse("hermite", &phi), NORMA_CONFIG, "degree");
-    norma_test_fails(norma_nonlinearity_parse("hermite:1.5", &phi), NORMA_CONFIG, "degree");
-    norma_test_fails(norma_nonlinearity_parse("tanh:2", &phi), NORMA_CONFIG, "no parameter");
-    norma_test_fails(norma_nonlinearity_parse("leaky-relu:x", &phi), NORMA_CONFIG, "not a number");
+    norma_test_check_close(norma_activation_value(&phi, 2), (8.0 - 6.0) / sqrt(6), 1e-14);
+    norma_test_fails(norma_activation_parse("rleu", &phi), NORMA_CONFIG, "'relu'");
+    norma_test_fails(norma_activation_parse("hermite", &phi), NORMA_CONFIG, "degree");
+    norma_test_fails(norma_activation_parse("hermite:1.5", &phi), NORMA_CONFIG, "degree");
+    norma_test_fails(norma_activation_parse("tanh:2", &phi), NORMA_CONFIG, "no parameter");
+    norma_test_fails(norma_activation_parse("leaky-relu:x", &phi), NORMA_CONFIG, "not a number");
 }
 
 /* Second moments against independent values: tanh from the literature's tables (0.394294...),
@@ -40,12 +40,12 @@ static void test_second_moments(void **state)
                                         "sigmoid",  "gelu", "selu",           "exp",  "silu",
                                         "softplus", "erf",  "hermite:4"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-        norma_nonlinearity phi = named(names[k]);
+        norma_activation phi = named(names[k]);
         double moment = 0, sum = 0;
         enum { POINTS = 400000 };
-        norma_test_ok(norma_nonlinearity_second_moment(&phi, &moment));
+        norma_test_ok(norma_second_moment(&phi, &moment));
         for (int i = 0; i <= POINTS; i++) {
-            double x = -20 + 40.0 * i / POINTS, y = norma_nonlinearity_value(&phi, x);
+            double x = -20 + 40.0 * i / POINTS, y = norma_activation_value(&phi, x);
             sum += y * y * exp(-0.5 * x * x) * (40.0 / POINTS) / sqrt(2 * acos(-1));
         }
         norma_test_check_close(moment, sum, 1e-8);
