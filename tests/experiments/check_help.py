@@ -14,7 +14,7 @@ PAGES = [(["--help"], "srun norma ...'."),
          (["plan", "bench", "--help"], "option: [value, value]"),
          (["info", "--help"], "This text."),
          (["list", "--help"], "This text."),
-         (["list"], "--width-rule)"),
+         (["list"], "(chain --act)"),
          (["list", "solvers"], "(RF Fig. 2 d)"),
          (["--version"], " bits")]
 
