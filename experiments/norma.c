@@ -29,8 +29,10 @@ static norma_status find_subcommand(const char *name, bool plan, const norma_sub
 {
     const norma_names *names = plan ? &norma_subcommand_planned_names : &norma_subcommand_names;
     int64_t i = norma_names_index(names, name);
-    if (i < 0)
-        return norma_names_fail(names, NORMA_USAGE, name);
+    if (i < 0) {
+        norma_status status = norma_names_fail(names, NORMA_USAGE, name);
+        return status != NORMA_OK ? status : NORMA_USAGE;
+    }
     *out = norma_subcommand_get(i);
     return NORMA_OK;
 }
@@ -99,6 +101,8 @@ static norma_status dispatch(norma_runtime *runtime, int argc, char **argv)
     if (plan)
         NORMA_TRY(find_subcommand(argv[name], true, &subcommand));
     const norma_driver *driver = subcommand->driver;
+    if (!driver || (plan && !driver->plan))
+        return NORMA_FAIL(NORMA_USAGE, "norma %s cannot be planned", argv[name]);
     norma_call call = {.driver = driver,
                        .runtime = runtime,
                        .argc = argc,

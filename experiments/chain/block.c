@@ -353,7 +353,7 @@ void norma_chain_block_finish(norma_chain_block *block, const void **bytes, int6
         for (int64_t k = 0; k < layout->n_exponents; k++)
             out.exponents[k * layout->lanes + lane] = block->exponents[k];
     }
-    for (int64_t i = 0; i < 2 * layout->n_compared_values; i++)
+    for (int64_t i = 0; out.differences && i < 2 * layout->n_compared_values; i++)
         out.differences[i] = block->progress->first == 0 ? block->differences[i] : NAN;
     *bytes = block->result;
     *size = layout->result_size;

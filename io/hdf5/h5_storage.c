@@ -173,11 +173,11 @@ static norma_status find_missing_chunk(hid_t dataset, const char *file, const ch
 static norma_status check_chunks(hid_t dataset, hid_t creation, const char *file, const char *path,
                                  int rank, const hsize_t *extents, int64_t n_first)
 {
-    hsize_t chunk[H5S_MAX_RANK];
-    hsize_t first[H5S_MAX_RANK];
+    hsize_t chunk[H5S_MAX_RANK] = {0};
+    hsize_t first[H5S_MAX_RANK] = {0};
     hsize_t expected = 1;
     hsize_t found = 0;
-    if (H5Pget_chunk(creation, H5S_MAX_RANK, chunk) < 0)
+    if (rank < 1 || rank > H5S_MAX_RANK || H5Pget_chunk(creation, H5S_MAX_RANK, chunk) < 0)
         return NORMA_H5_FAIL(NORMA_CONFIG, "%s: %s: its chunks cannot be read", file, path);
     hid_t space = H5Dget_space(dataset);
     bool listed = H5Dget_num_chunks(dataset, space, &found) >= 0;

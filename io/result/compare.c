@@ -89,7 +89,7 @@ static norma_status read_rows(const pair *p, int side, int64_t start, int64_t n,
 {
     hsize_t from[H5S_MAX_RANK] = {(hsize_t)start};
     hsize_t count[H5S_MAX_RANK];
-    hsize_t length = (hsize_t)(n * p->row);
+    hsize_t length = (hsize_t)n * (hsize_t)p->row;
     hid_t memory = H5Screate_simple(1, &length, NULL);
     hid_t file = H5Dget_space(p->datasets[side]);
     memcpy(count, p->extents, sizeof count);

@@ -87,7 +87,7 @@ typedef struct norma_bench_peak {
     bool single;
     double flops; /* of this rank in the last run */
 } norma_bench_peak;
-norma_status norma_bench_peak_run(void *peak); /* a norma_bench_action */
+norma_status norma_bench_peak_run(void *context); /* a norma_bench_action */
 
 /* Storing constants to an array beyond all caches on every rank, as work or limit. */
 typedef struct norma_bench_store norma_bench_store;

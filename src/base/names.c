@@ -43,7 +43,7 @@ int64_t norma_names_next(const norma_names *names, int64_t i)
 
 static char plain(char c)
 {
-    return c == '_' ? '-' : c;
+    return (char)(c == '_' ? '-' : c);
 }
 
 static bool is_same(const char *a, const char *b)

@@ -115,7 +115,7 @@ static void rng_mask(const norma_rng_counter *counter, int64_t block, int64_t n_
     unsigned char *out = values;
     int64_t b = 0;
     for (; b + STEP <= n_blocks; b += STEP)
-        rng_mask_group(counter, block + b, keep, 2 * STEP, out + 16 * b);
+        rng_mask_group(counter, block + b, keep, (int64_t)2 * STEP, out + 16 * b);
     if (b < n_blocks)
         rng_mask_group(counter, block + b, keep, 2 * (n_blocks - b), out + 16 * b);
 }

@@ -17,17 +17,17 @@ typedef struct preset_line {
                               summary,                                                             \
                               {.preset = NORMA_CHAIN_##number,                                     \
                                .weights = NORMA_DISTRIBUTION_##weights_,                           \
-                               .weight_scale = weight_scale_,                                      \
-                               .residual = residual_,                                              \
+                               .weight_scale = (weight_scale_),                                    \
+                               .residual = (residual_),                                            \
                                .norm = NORMA_CHAIN_NORM_##norm_,                                   \
-                               .unit_norm = unit_norm_,                                            \
+                               .unit_norm = (unit_norm_),                                          \
                                .order = NORMA_CHAIN_##order_,                                      \
                                .activation.kind = NORMA_ACTIVATION_##activation_,                  \
-                               .act_scale = act_scale_,                                            \
-                               .scale = scale_,                                                    \
-                               .gram_scale = gram_scale_,                                          \
+                               .act_scale = (act_scale_),                                          \
+                               .scale = (scale_),                                                  \
+                               .gram_scale = (gram_scale_),                                        \
                                .start = NORMA_CHAIN_START_##start_,                                \
-                               .carry_norm = carry_norm_}},
+                               .carry_norm = (carry_norm_)}},
 static const preset_line presets[NORMA_N_CHAIN_PRESETS] = {NORMA_CHAIN_PRESETS(PRESET)};
 
 typedef struct choice {
