@@ -195,8 +195,10 @@ static void test_labels(void **state)
         norma_test_ok_all(norma_dataset_read(world, files(types[k], path), IMAGES, &dataset));
         const norma_images *images = norma_dataset_images_local(dataset);
         norma_test_check_all(images->values && (images->labels != NULL) != scaled);
-        for (int i = 0; i < IMAGES * PIXELS && images->values; i++)
-            equal = equal && images->values[i] == (scaled ? bytes[i] * (1.0 / 255) : bytes[i] / 2);
+        for (int i = 0; i < IMAGES * PIXELS && images->values; i++) {
+            int half = bytes[i] / 2;
+            equal = equal && images->values[i] == (scaled ? bytes[i] * (1.0 / 255) : half);
+        }
         norma_test_check_all(equal);
         norma_dataset_destroy(&dataset);
     }
