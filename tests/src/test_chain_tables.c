@@ -18,6 +18,7 @@ static void test_names(void **state)
     const norma_names *const families[] = {&norma_chain_preset_names, &norma_chain_norm_names,
                                            &norma_chain_order_names,  &norma_chain_law_names,
                                            &norma_observable_names,   &norma_observable_choices};
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
     for (size_t f = 0; f < sizeof families / sizeof *families; f++)
         for (int64_t i = norma_names_next(families[f], 0); i < families[f]->n;
              i = norma_names_next(families[f], i + 1)) {
