@@ -1,6 +1,6 @@
 #ifndef NORMA_EXPERIMENTS_DRIVER_H
 #define NORMA_EXPERIMENTS_DRIVER_H
-/* What experiments/norma.c knows of a subcommand, and what a subcommand is told when it is run. */
+/* A subcommand as experiments/norma.c sees it, and the call that a subcommand receives. */
 #include "mpi/runtime/runtime.h"
 #include "src/config/config_option.h"
 

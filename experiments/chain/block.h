@@ -84,11 +84,11 @@ void norma_chain_block_get_state(norma_chain_block *block, const void **bytes, i
 NORMA_MUST_USE norma_status norma_chain_block_set_state(norma_chain_block *block, const void *bytes,
                                                         int64_t size);
 
-/* What there is to write of the unfinished block. */
+/* The results of the unfinished block, for writing. */
 norma_chain_outcome norma_chain_block_unfinished(const norma_chain_block *block);
 
-/* Whether what single precision costs is to be found with this block: it holds replica 0 of a cell
- * in single precision. */
+/* True when the error of single precision is measured with this block: it holds replica 0 of a
+ * cell in single precision. */
 bool norma_chain_block_compares(const norma_chain_block *block);
 
 /* Runs replica 0's first layers in both precisions, layer by layer, between the last step and

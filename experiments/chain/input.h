@@ -1,7 +1,7 @@
 #ifndef NORMA_EXPERIMENTS_CHAIN_INPUT_H
 #define NORMA_EXPERIMENTS_CHAIN_INPUT_H
 /*
- * What a chain run reads: weights /W [L, d, d] and the batch, /H0 [d, N] of an HDF5 file or the
+ * The inputs of a chain run: weights /W [L, d, d] and the batch, /H0 [d, N] of an HDF5 file or the
  * first images of a data set, one a column.
  */
 #include "experiments/chain/setup.h"

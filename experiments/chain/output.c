@@ -12,7 +12,7 @@ enum { NAME_LENGTH = 96, LONG_NAME_LENGTH = 192 };
 
 static const char *const no_yes[] = {"no", "yes"};
 
-/* What is kept of every average of every replica, and what the file calls it. */
+/* The parts of every average of every replica, with their names in the file. */
 static const struct {
     const char *suffix, *long_name;
 } averages[] = {
@@ -165,7 +165,7 @@ static bool has_regularity(const norma_chain_setup *setup)
            is_wanted(setup, NORMA_OBSERVABLE_TR_DIAG2);
 }
 
-/* What the replicas say together of a value that is no average of an observable. */
+/* Pooled over replicas: a value that is not an average of an observable. */
 static norma_status add_pooled(norma_chain_output *output, const char *base, const char *what,
                                const char *const *trailing)
 {
@@ -218,7 +218,7 @@ static norma_status add_differences(norma_chain_output *output, int o)
     return add(output, name, long_name, NORMA_FLOAT64, pooled);
 }
 
-/* What single precision costs. */
+/* Variables for the error of single precision. */
 static norma_status add_comparison(norma_chain_output *output)
 {
     static const char *const none[] = {NULL};

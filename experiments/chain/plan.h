@@ -1,6 +1,6 @@
 #ifndef NORMA_EXPERIMENTS_CHAIN_PLAN_H
 #define NORMA_EXPERIMENTS_CHAIN_PLAN_H
-/* What a chain run needs, and whether it fits; a few layers of every cell tell the time. */
+/* Memory and time of a chain run, and whether it fits; a few layers of every cell give the time. */
 #include "experiments/chain/setup.h"
 #include "mpi/plan/plan.h"
 

@@ -290,7 +290,7 @@ static norma_status make_tasks(norma_chain_setup *setup)
     return NORMA_OK;
 }
 
-/* What all cells together need of the file. */
+/* The dimensions of the file that all cells together need. */
 static void unite(norma_chain_setup *setup)
 {
     setup->wanted = 0;

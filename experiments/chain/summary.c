@@ -215,7 +215,7 @@ static norma_status report_others(norma_chain_output *output, const norma_chain_
     return NORMA_OK;
 }
 
-/* What single precision costs each observable: differences[2][n_compared_values]. */
+/* Prints the error of single precision of each observable: differences[2][n_compared_values]. */
 static void print_differences(const norma_chain_cell *cell, const norma_chain_layout *layout,
                               const double *differences)
 {

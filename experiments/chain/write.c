@@ -199,7 +199,7 @@ static norma_status write_rest(norma_chain_output *output, const norma_chain_cel
     return status;
 }
 
-/* What single precision costs: of the block with replica 0. */
+/* Writes the error of single precision, from the block with replica 0. */
 static norma_status write_differences(norma_chain_output *output, const norma_chain_cell *cell,
                                       const norma_chain_layout *layout,
                                       const norma_chain_outcome *outcome)

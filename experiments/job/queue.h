@@ -66,7 +66,7 @@ void norma_queue_destroy(norma_queue **queue);
  * anything is computed. Collective over the world. */
 NORMA_MUST_USE norma_status norma_queue_replay(norma_queue *queue);
 
-/* Whether the result of a task was in the journal. Local, equal on all ranks. */
+/* True when the result of a task was in the journal. Local, equal on all ranks. */
 bool norma_queue_was_done_local(const norma_queue *queue, int64_t task);
 
 /* Computes the queued tasks number first .. first + n - 1 (in the order of tasks->order) that the

@@ -11,7 +11,7 @@
 NORMA_MUST_USE norma_status norma_sweep_dimensions_add(MPI_Comm world, const norma_config *config,
                                                        norma_result *file);
 
-/* Whether an option is swept. */
+/* True when an option is swept. */
 bool norma_sweep_dimensions_has(const norma_config *config, const char *option);
 
 /* Sets variable->dimensions: the sweep's, then trailing (NULL-terminated). Borrows

@@ -96,7 +96,7 @@ static norma_status add_weights(norma_reconstruct_output *output, const char *gr
                           .written_whole = true});
 }
 
-/* What a reader needs to run the pair without Norma. */
+/* Attributes with which a reader can run the pair without Norma. */
 static norma_status set_layer_attributes(norma_reconstruct_output *output, const char *group,
                                          const norma_reconstruct_cell *cell,
                                          const norma_reconstruct_layer *layer)

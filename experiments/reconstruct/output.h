@@ -9,7 +9,7 @@
 #include "io/result/result.h"
 #include "mpi/runtime/team.h"
 
-/* What evaluation told about a layer's source pair. */
+/* Results of the evaluation about a layer's source pair. */
 typedef struct norma_reconstruct_layer_extra {
     double shift_magnitude;    /* of what cancels in an output (norma_maps) */
     double digits_lost;        /* log10 of it, 0 at least */

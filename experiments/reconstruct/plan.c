@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a cell needs at its peak depends on the number of ranks. */
+/* The peak memory of a cell depends on the number of ranks. */
 typedef struct need {
     const norma_config *config;
     const norma_reconstruct_inputs *inputs;
@@ -96,7 +96,7 @@ static int64_t peak_bytes(const void *context, int64_t n_ranks)
     return peak < 9e18 ? (int64_t)peak : INT64_MAX;
 }
 
-/* What the solver would refuse of a cell's layers, in its own words. */
+/* Refuses the layers of a cell that the solver would refuse, with its message. */
 static norma_status check_layers(const need *n, int64_t n_ranks)
 {
     for (int64_t i = 0; i < n->cell->n_layers; i++) {

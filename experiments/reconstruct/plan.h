@@ -1,6 +1,7 @@
 #ifndef NORMA_EXPERIMENTS_RECONSTRUCT_PLAN_H
 #define NORMA_EXPERIMENTS_RECONSTRUCT_PLAN_H
-/* What a reconstruction needs: printed by `norma plan reconstruct`, checked before every run. */
+/* Memory, operations and time of a reconstruction: printed by `norma plan reconstruct`, checked
+ * before every run. */
 #include "experiments/reconstruct/setup.h"
 #include "mpi/plan/plan.h"
 #include "mpi/plan/rates.h"

@@ -14,7 +14,7 @@ typedef struct norma_reconstruct_run {
     norma_reconstruct_output output;
 } norma_reconstruct_run;
 
-/* What the table shows of a layer, in numbers that can be sent. */
+/* A row of the table, one layer, in numbers that can be sent. */
 typedef struct norma_reconstruct_row {
     double c2, c0, n_rows, n_features, solver, iterations, rmse, floor, max_error, condition_number,
         max_abs_gamma, seconds, gflops;

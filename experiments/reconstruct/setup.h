@@ -91,7 +91,8 @@ void norma_reconstruct_inputs_clear(norma_reconstruct_inputs *inputs);
 /* The images, or NULL. Local. */
 const norma_images *norma_reconstruct_images(const norma_reconstruct_inputs *inputs);
 
-/* What tells the target file's network from another, as text; "" for a random target. Local. */
+/* A text that distinguishes the target file's network from others; "" for a random target. Local.
+ */
 enum { NORMA_RECONSTRUCT_DIGEST = 17 };
 void norma_reconstruct_digest(const norma_reconstruct_inputs *inputs,
                               char digest[NORMA_RECONSTRUCT_DIGEST]);

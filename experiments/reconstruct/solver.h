@@ -11,7 +11,7 @@ NORMA_MUST_USE norma_status norma_reconstruct_solver_check_options(const norma_c
 NORMA_MUST_USE norma_status norma_reconstruct_solver_init(const norma_config *config,
                                                           norma_reconstruct_cell *cell);
 
-/* What every solve of the cell is told; memory_per_rank 0: no bound. */
+/* The options of every solve of the cell; memory_per_rank 0: no bound. */
 norma_solver_options norma_reconstruct_solver_options(const norma_reconstruct_cell *cell,
                                                       double memory_per_rank);
 

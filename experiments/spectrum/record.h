@@ -1,7 +1,7 @@
 #ifndef NORMA_EXPERIMENTS_SPECTRUM_RECORD_H
 #define NORMA_EXPERIMENTS_SPECTRUM_RECORD_H
 /*
- * What is written of one replica of one cell: a row of scalars and a few arrays, all of them in one
+ * The results of one replica of one cell: a row of scalars and a few arrays, all of them in one
  * array of numbers, which is also what a checkpoint keeps. The scalars are one table.
  */
 #include "experiments/spectrum/laws.h"

@@ -54,7 +54,7 @@ static norma_status read_records(const char *path, int64_t n_labels, int64_t n_i
         if (status == NORMA_OK)
             status = norma_gz_read_root(&file, PIXELS, "pixels", pixels + n * PIXELS);
     }
-    /* What follows was checked when the size was found; a gzip file is left in its middle. */
+    /* The rest was checked when the size was found; a gzip file is left in its middle. */
     (void)gzclose(file.gz);
     return status;
 }

@@ -26,7 +26,7 @@ struct norma_dataset {
 
 typedef enum file_kind { FILE_IDX, FILE_CIFAR, FILE_HDF5 } file_kind;
 
-/* What rank 0 found, and read. */
+/* The files that rank 0 found, and their contents. */
 typedef struct parts {
     file_kind kind;
     bool in_folder;           /* searched for in a folder, so that labels must be there */

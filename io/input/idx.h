@@ -9,7 +9,7 @@
 
 #define NORMA_IDX_MAX_AXES 4
 
-/* What a file holds: unsigned bytes, or numbers of any other type. */
+/* The contents of a file: unsigned bytes, or numbers of any other type. */
 typedef struct norma_idx {
     int n_axes;
     int64_t extents[NORMA_IDX_MAX_AXES]; /* as the file announces them */

@@ -3,8 +3,9 @@
 #include <math.h>
 
 /*
- * What stages reach of the rates, measured on one core with AVX-512; `norma bench` measures those
- * marked with its name for them. A half is the size at which a stage reaches half of its best.
+ * Shares of the rates that stages reach, measured on one core with AVX-512; `norma bench` measures
+ * those marked with its name for them. A half is the size at which a stage reaches half of its
+ * best.
  */
 static const double factor_part = 0.97;    /* of dgemm, sgemm: large factorizations (lu, mixed) */
 static const double factor_half = 550;     /* equations, times the square root of the ranks */
@@ -23,7 +24,7 @@ static const double steps_largest = 50;
 static const double steps_smallest = 8;
 static const double steps_smallest_wide = 24;
 
-/* What ScaLAPACK reaches of LAPACK's part, on more ranks than one (qr). */
+/* Share of LAPACK's rate that ScaLAPACK reaches on more than one rank (qr). */
 static const double parallel_part = 0.7;
 
 /* Iterations of krylov for condition numbers, over those for the answer, on the average: small

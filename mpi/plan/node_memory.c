@@ -44,7 +44,7 @@ static const group_files version_2 = {"/sys/fs/cgroup", "memory.max", "memory.cu
 static const group_files version_1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
                                       "memory.usage_in_bytes", "total_inactive_file "};
 
-/* What one group leaves; INT64_MAX without a limit. */
+/* Memory that one group leaves; INT64_MAX without a limit. */
 static int64_t left_of_group(const char *folder, const group_files *files)
 {
     char path[PATH_LENGTH];
@@ -87,8 +87,8 @@ static bool lists_memory(const char *controllers)
     return false;
 }
 
-/* What the control groups of this process leave, by /proc/self/cgroup: lines "0::/group" of version
- * 2, "4:memory:/group" of version 1. */
+/* Memory that the control groups of this process leave, by /proc/self/cgroup: lines "0::/group" of
+ * version 2, "4:memory:/group" of version 1. */
 static int64_t group_memory(const char *root)
 {
     char path[PATH_LENGTH];

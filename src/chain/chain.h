@@ -32,7 +32,7 @@ NORMA_MUST_USE norma_status norma_chain_create(const norma_chain_spec *spec,
                                                const norma_observable_request *request,
                                                int64_t n_replicas, norma_chain **out);
 
-/* What a chain needs: replicas of a block, bytes of the chain and of its state. */
+/* Sizes of a chain: replicas of a block, bytes of the chain and of its state. */
 typedef struct norma_chain_needs {
     int lanes;
     double bytes;

@@ -1,7 +1,7 @@
 #ifndef NORMA_CHAIN_COMPARE_H
 #define NORMA_CHAIN_COMPARE_H
 /*
- * What single precision costs: a chain in single precision beside its twin in double, on the same
+ * The error of single precision: a chain in single precision beside its twin in double, on the same
  * input and random numbers, and how far each observable of the one departs from the other's.
  */
 #include "src/chain/chain.h"

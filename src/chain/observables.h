@@ -127,7 +127,7 @@ NORMA_MUST_USE norma_status norma_observable_parse(const char *text, norma_obser
 
 #define NORMA_OBSERVABLE_MAX_TAU 64
 
-/* What a chain will be asked for: workspaces are made for it. */
+/* The measurements that a chain is made for: its workspaces depend on them. */
 typedef struct norma_observable_request {
     norma_observable_set wanted;
     int n_tau;

@@ -105,7 +105,7 @@ static bool is_scale_free(const norma_chain_spec *spec)
     return spec->bn_eps == 0 && (homogeneous || spec->order == NORMA_CHAIN_NORM_ACT);
 }
 
-/* What a chain in single precision cannot carry. */
+/* Refuses what a chain in single precision cannot carry. */
 static norma_status check_single(const norma_chain *chain)
 {
     if (!chain->spec.single)

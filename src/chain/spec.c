@@ -208,7 +208,7 @@ static norma_status finish_law(norma_chain_spec *spec)
     return NORMA_OK;
 }
 
-/* What has no single-precision product. */
+/* Refuses layers that have no single-precision product. */
 static norma_status check_single(const norma_chain_spec *spec)
 {
     const char *preset = presets[spec->preset].name;

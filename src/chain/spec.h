@@ -66,7 +66,7 @@ typedef enum norma_chain_order {
     NORMA_N_CHAIN_ORDERS
 } norma_chain_order;
 
-/* What happens to the input before it is H_0. */
+/* Preparation of the input before it is H_0. */
 typedef enum norma_chain_origin {
     NORMA_CHAIN_START_AS_GIVEN,
     NORMA_CHAIN_START_UNIT_FROBENIUS, /* scaled to ||H_0||_F = 1 */

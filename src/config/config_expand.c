@@ -236,7 +236,7 @@ static norma_status expand_item(const norma_option *option, const char *text, in
     return norma_config_values_push(values, option, &value);
 }
 
-/* Whether text .. end is a number, blanks around it. */
+/* True when text .. end is a number, with blanks around it. */
 static bool is_number(const char *text, const char *end)
 {
     char copy[64];

@@ -96,7 +96,7 @@ static void set_region(norma_linear_region *region, norma_activation_kind kind,
     }
 }
 
-/* What rounding does to an output, with room: four times the roundoff of the sum of the magnitudes
+/* Bound of the rounding of an output: four times the roundoff of the sum of the magnitudes
  * that enter. */
 static double rounding(norma_activation_kind kind, const norma_linear_demand *demand,
                        double epsilon)

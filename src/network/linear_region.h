@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-/* What the region must hold, and how finely. */
+/* The range that the region must hold, and its precision. */
 typedef struct norma_linear_demand {
     double reach;    /* Q1 = max_J max(|lo_J|, |hi_J|) of the pre-activations z */
     double gain;     /* Q2 = max_i |gamma2_i| sum_{J,p} |W2[i,J,p]| */

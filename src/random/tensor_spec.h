@@ -1,6 +1,6 @@
 #ifndef NORMA_RANDOM_TENSOR_SPEC_H
 #define NORMA_RANDOM_TENSOR_SPEC_H
-/* What a weight tensor of a source pair is made from; src/random/tensor.h says how. */
+/* The parameters of a weight tensor of a source pair; src/random/tensor.h has the meaning. */
 #include "src/base/rng.h"
 #include "src/random/law.h"
 

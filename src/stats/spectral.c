@@ -8,7 +8,7 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* What the rule of one probe knows of its distribution function at a point. */
+/* The bounds of the distribution function at a point, by the rule of one probe. */
 typedef struct knowledge {
     double value, low, high;
 } knowledge;

@@ -53,7 +53,7 @@ void norma_kernel_dynamics_iterate(const norma_kernel_map *map,
 double norma_kernel_dynamics_bound(const norma_kernel_dynamics *dynamics, double start,
                                    bool printed, int64_t layer);
 
-/* What rate_asymptotic predicts for distance[layer] / distance[layer - 1]. */
+/* The prediction by rate_asymptotic for distance[layer] / distance[layer - 1]. */
 double norma_kernel_dynamics_factor(const norma_kernel_dynamics *dynamics, int64_t layer);
 
 /* The last layer whose distance is a positive normal number, at least 1; 0 when there is none. */

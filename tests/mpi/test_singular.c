@@ -158,7 +158,7 @@ static void test_families(void **state)
         }
 }
 
-/* What the functions recommend, with both methods, at a size that AUTO gives to two stages. */
+/* The recommended choices, with both methods, at a size that AUTO gives to two stages. */
 static void test_choices(void **state)
 {
     (void)state;

@@ -232,7 +232,7 @@ LANES_INLINE double solo_reflector(int64_t m, int64_t step, const double *row, d
     return opposite;
 }
 
-/* What an update takes off: v, w; the vector that the rows are multiplied by; the products. */
+/* The terms of an update: v, w; the vector that the rows are multiplied by; the products. */
 typedef struct solo_update {
     const double *v, *w, *next;
     double *p;
