@@ -15,7 +15,7 @@
 #include "src/base/status.h"
 
 /* Seconds after which a test program is ended as hung; NORMA_TEST_TIMEOUT overrides. */
-#define NORMA_TEST_DEFAULT_TIMEOUT 240
+#define NORMA_TEST_DEFAULT_TIMEOUT 540
 
 /* |a - b| <= absolute + relative * max(|a|, |b|); false for NaN. */
 bool norma_test_close(double a, double b, double relative, double absolute);
