@@ -20,11 +20,6 @@ const char *norma_provenance_version_local(void)
     return NORMA_VERSION;
 }
 
-const char *norma_provenance_commit_local(void)
-{
-    return norma_git_commit;
-}
-
 void norma_provenance_now_local(char text[static 24])
 {
     time_t now = time(NULL);

@@ -25,10 +25,8 @@ typedef struct norma_provenance {
 NORMA_MUST_USE norma_status norma_provenance_write(norma_result *file, const norma_runtime *runtime,
                                                    const norma_provenance *provenance);
 
-/* "0.1.0"; the commit this program was built from, "-dirty" behind it when the sources differed
- * from it, "unknown" when the sources were no repository. Constants. Local. */
+/* "0.1.0"; a constant. Local. */
 const char *norma_provenance_version_local(void);
-const char *norma_provenance_commit_local(void);
 
 /* Several lines for --version: Norma, commit, compiler, MPI, HDF5, OpenBLAS, one "name: text" each.
  * A counted string; the caller frees it with norma_mem_free. Local. */

@@ -79,11 +79,6 @@ void norma_chain_join(norma_chain *chain, const norma_chain_team *team)
     chain->team = team->size > 1 ? team : NULL;
 }
 
-const norma_chain_spec *norma_chain_get_spec(const norma_chain *chain)
-{
-    return &chain->spec;
-}
-
 int norma_chain_n_lanes(const norma_chain *chain)
 {
     return chain->lanes;

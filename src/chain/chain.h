@@ -55,9 +55,6 @@ void norma_chain_join(norma_chain *chain, const norma_chain_team *team);
 /* Frees and nulls; NULL is allowed. */
 void norma_chain_destroy(norma_chain **chain);
 
-/* The finished spec; borrowed. */
-const norma_chain_spec *norma_chain_get_spec(const norma_chain *chain);
-
 /* Replicas of a block: 1 or NORMA_LANES. Values of `norma_chain_measure` have this many lanes. */
 int norma_chain_n_lanes(const norma_chain *chain);
 

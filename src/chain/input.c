@@ -28,11 +28,6 @@ norma_status norma_chain_input_parse(const char *text, norma_chain_input_kind *o
                       nearest ? "'?" : "");
 }
 
-const char *norma_chain_input_name(norma_chain_input_kind kind)
-{
-    return names[kind];
-}
-
 static norma_status check_values(const norma_chain_input *input, int64_t d, int64_t n)
 {
     if (!input->values)

@@ -30,7 +30,6 @@ typedef struct norma_chain_input {
 /* "gaussian", "near-collinear", "near-basis", "diagonal", "degenerate", "rank-one", "given";
  * NORMA_CONFIG with the nearest known name. */
 NORMA_MUST_USE norma_status norma_chain_input_parse(const char *text, norma_chain_input_kind *out);
-const char *norma_chain_input_name(norma_chain_input_kind kind);
 
 /* Does the kind have an epsilon? */
 bool norma_chain_input_has_epsilon(norma_chain_input_kind kind);

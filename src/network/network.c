@@ -52,16 +52,6 @@ norma_status norma_pool_from_name(const char *name, norma_pool *out)
     return NORMA_OK;
 }
 
-const char *norma_layer_kind_name(norma_layer_kind kind)
-{
-    return kind_names[kind];
-}
-
-const char *norma_pool_name(norma_pool pool)
-{
-    return pool_names[pool];
-}
-
 norma_status norma_network_create(int64_t n_layers, norma_network **out)
 {
     norma_status status = NORMA_OK;

@@ -71,8 +71,6 @@ typedef struct norma_network {
 /* Names as in target files ("conv2d", "max2"); NORMA_CONFIG with the nearest known one. */
 NORMA_MUST_USE norma_status norma_layer_kind_from_name(const char *name, norma_layer_kind *out);
 NORMA_MUST_USE norma_status norma_pool_from_name(const char *name, norma_pool *out);
-const char *norma_layer_kind_name(norma_layer_kind kind);
-const char *norma_pool_name(norma_pool pool);
 
 /* A network of n_layers >= 1 layers, each a 1 x 1 convolution with stride 1, no padding, identity
  * activation, no pool, channels 0, no weights yet; input range not declared. Caller owns *out. */
