@@ -1,5 +1,6 @@
 """Walks every agreement of a small run: the k-th one is made to fail on one rank, for k = 0, 1, … until the
-run succeeds. Each run must end in time, say so once, exit with 4, and leave no result behind."""
+run succeeds. Each run must end in time, say so once, exit with 4, and leave no result behind. Some of them are
+walked, with the argument `all` every one."""
 import concurrent.futures
 import os
 import shutil
@@ -71,7 +72,7 @@ def walk(ranks, failing, solver, step, more=()):
 
 
 def main():
-    walk(2, 1, "lu", 1)
+    walk(2, 1, "lu", 1 if program.ALL else 9)
     walk(1, 0, "lu", 23)
     walk(3, 1, "krylov", 23)
     walk(3, 2, "lu", 23, ["--replicas", "3", "--group-size", "1"])

@@ -14,6 +14,9 @@ MPIEXEC = shlex.split(os.environ["NORMA_MPIEXEC"])
 SOURCE = os.environ["NORMA_SOURCE"]
 TRAINED = os.path.join(SOURCE, "experiments", "data", "fashion_cnn_w32.h5")
 
+# With the argument `all` a test takes every step of a long walk, without it some of them.
+ALL = "all" in sys.argv[1:]
+
 failures = []
 
 
