@@ -2,6 +2,7 @@
  * norma: the one executable. Finds the subcommand, answers --help and --version, hands over to the
  * driver, leaves through the runtime.
  */
+#include "experiments/manual.h"
 #include "experiments/subcommands.h"
 
 #include "io/result/provenance.h"
@@ -59,6 +60,13 @@ static norma_status print_version(void)
     return print_owned(status, text);
 }
 
+static norma_status print_manual(void)
+{
+    char *text = NULL;
+    norma_status status = norma_manual(&text);
+    return print_owned(status, text);
+}
+
 static norma_status print_command_help(const norma_command *command)
 {
     char *text = NULL;
@@ -77,7 +85,7 @@ static bool wants_text(int argc, char **argv)
     if (argc < 2 || norma_runtime_is_launched_local())
         return false;
     return is_word(argv[1], "--help", "-h") || is_word(argv[1], "--version", "-V") ||
-           norma_config_wants_help(argc - 2, argv + 2);
+           strcmp(argv[1], "--manual") == 0 || norma_config_wants_help(argc - 2, argv + 2);
 }
 
 /* Everything up to the driver; the same on all ranks. */
@@ -90,6 +98,8 @@ static norma_status dispatch(norma_runtime *runtime, int argc, char **argv)
         return print_program_help();
     if (is_word(argv[1], "--version", "-V"))
         return print_version();
+    if (strcmp(argv[1], "--manual") == 0)
+        return print_manual();
     NORMA_TRY(find_subcommand(argv[1], false, &subcommand));
     bool plan = subcommand->driver == NULL;
     if (plan && argc < 3)

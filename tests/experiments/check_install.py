@@ -1,5 +1,5 @@
-"""What `cmake --install` lays down: a program that runs from there, a man page that knows its subcommands, batch
-scripts that find it."""
+"""`cmake --install` lays down a program that runs from there, a manual page that says what --help says, and batch
+scripts that find the program."""
 import os
 import re
 import subprocess
@@ -13,6 +13,27 @@ def subcommands():
     return re.findall(r"^  (\w+)  ", text.split("Commands:")[1], re.M)
 
 
+def spoken(page):
+    """The words of a page in the macros of man(7), as a reader sees them."""
+    page = re.sub(r"^\.[A-Z]+ ?", "", page, flags=re.M)
+    for mark, meaning in ((r"\\f[BIR]", ""), (r"\\&", ""), (r"\\-", "-"), (r"\\\(aq", "'"), (r"\\e", r"\\")):
+        page = re.sub(mark, meaning, page)
+    return page.split()
+
+
+def check_manual(page):
+    """The page says of every subcommand what its --help says, word by word."""
+    options = page.split(".SH OPTIONS")[1].split(".SH EXIT")[0]
+    sections = {s.split()[1]: s for s in re.split(r"^\.SS \\&", options, flags=re.M)[1:]}
+    known = subcommands()
+    program.check(sorted(sections) == sorted(set(known) - {"plan"}), f"the manual describes {list(sections)}, not {known}")
+    for name, section in sections.items():
+        text = program.launch([name, "--help"]).stdout.removeprefix("usage:")
+        text = text.split("\nA file for --config holds")[0].replace("\n  --help                    This text.", "")
+        program.check(spoken(section) == text.split(), f"the manual on {name} differs from its --help")
+        print(f"manual on {name}: {len(text.split())} words as in its --help")
+
+
 def main():
     build = os.path.dirname(program.NORMA)
     with program.folder() as prefix:
@@ -24,10 +45,7 @@ def main():
                       f"the installed program says {there.stdout}{there.stderr}")
         with open(os.path.join(prefix, "share", "man", "man1", "norma.1"), encoding="utf-8") as f:
             page = f.read()
-        section = page.split(".SH SUBCOMMANDS")[1].split(".SH ")[0]
-        listed = re.findall(r"^\.TP\n\.B (\w+)$", section, re.M)
-        program.check(sorted(listed) == sorted(subcommands()),
-                      f"the man page lists {listed}, the program {subcommands()}")
+        check_manual(page)
         version = re.search(r"^norma: (\S+)$", here.stdout, re.M).group(1)
         program.check(f'"norma {version}"' in page.splitlines()[0], f"the man page is not of {version}")
         slurm = os.path.join(prefix, "share", "norma", "slurm")
