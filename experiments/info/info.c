@@ -1,12 +1,14 @@
 /*
- * norma info FILE: what does a result file hold?
+ * norma info FILE [--csv VARIABLE]: what does a result file hold?
  *
  * Prints status, provenance, dimensions, variables and configuration of a file that Norma wrote:
  *     norma info result.h5
+ *     norma info result.h5 --csv rmse,width
  */
 #include "experiments/driver.h"
 
 #include "io/config/config_read.h"
+#include "io/result/csv.h"
 #include "io/result/info.h"
 
 static const norma_option options[] = {
@@ -16,6 +18,14 @@ static const norma_option options[] = {
      .required = true,
      .command_line_only = true,
      .help = "The result file."},
+    {.name = "csv",
+     .type = NORMA_OPTION_STRING,
+     .command_line_only = true,
+     .placeholder = "VARIABLE,...",
+     .unset_text = "the description",
+     .help = "Prints the values of these variables in place of the description: a line a value "
+             "with the coordinates of its dimensions, separated by commas. They must have the "
+             "same dimensions."},
     NORMA_OPTION_END,
 };
 
@@ -33,8 +43,13 @@ static norma_status run(const norma_call *call)
     norma_config *config = NULL;
     norma_status status = norma_config_read(call->runtime->world, &command, call->sections,
                                             call->n_arguments, call->arguments, &config);
-    if (status == NORMA_OK)
-        status = norma_info_print(call->runtime->world, norma_config_get_text(config, 0, "file"));
+    if (status == NORMA_OK) {
+        MPI_Comm world = call->runtime->world;
+        const char *file = norma_config_get_text(config, 0, "file");
+        status = norma_config_has(config, "csv")
+                     ? norma_csv_print(world, file, norma_config_get_text(config, 0, "csv"))
+                     : norma_info_print(world, file);
+    }
     norma_config_destroy(&config);
     return status;
 }

@@ -2,8 +2,10 @@
 
 #include "src/base/mem.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LONGEST_NAME 63
@@ -188,4 +190,18 @@ const char *norma_text_nearest(const char *word, const char *const *names, int64
     for (int64_t i = 0; i < n; i++)
         norma_text_search_offer(&search, names[i]);
     return norma_text_search_result(&search);
+}
+
+const char *norma_text_format_real(double value, char out[NORMA_TEXT_REAL])
+{
+    if (isnan(value)) {
+        snprintf(out, NORMA_TEXT_REAL, "nan");
+        return out;
+    }
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(out, NORMA_TEXT_REAL, "%.*g", digits, value);
+        if (strtod(out, NULL) == value)
+            break;
+    }
+    return out;
 }

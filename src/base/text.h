@@ -33,6 +33,13 @@ NORMA_MUST_USE norma_status norma_text_take(norma_text *text, char **out);
 /* Frees the string; `text` is empty again. */
 void norma_text_clear(norma_text *text);
 
+/* Room for norma_text_format_real. */
+#define NORMA_TEXT_REAL 32
+
+/* The fewest of 15 to 17 digits that are read back to the same bits; inf, -inf, nan. Returns out.
+ */
+const char *norma_text_format_real(double value, char out[NORMA_TEXT_REAL]);
+
 /* Room for norma_text_quote, with the closing zero. */
 #define NORMA_TEXT_QUOTED 80
 

@@ -204,6 +204,6 @@ norma_status norma_config_set_seed(norma_config *config, const char *name, uint6
 
 norma_status norma_config_set_real(norma_config *config, const char *name, double value)
 {
-    char text[NORMA_NUMBER_LENGTH];
-    return norma_config_set_text(config, name, norma_number_format_real(value, text));
+    char text[NORMA_TEXT_REAL];
+    return norma_config_set_text(config, name, norma_text_format_real(value, text));
 }

@@ -130,7 +130,7 @@ static norma_status walk_whole_product(const range *r)
 /* The value nearest to x of 15 digits: what a person would have written. */
 static double round_decimal(double x)
 {
-    char text[NORMA_NUMBER_LENGTH];
+    char text[NORMA_TEXT_REAL];
     snprintf(text, sizeof text, "%.15g", x);
     return strtod(text, NULL);
 }

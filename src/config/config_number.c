@@ -1,7 +1,6 @@
 #include "src/config/config_number.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -190,18 +189,4 @@ norma_number_result norma_number_read_duration(const char *text, double *out)
         return isfinite(*out) ? NORMA_NUMBER_OK : NORMA_NUMBER_OVERFLOW;
     }
     return NORMA_NUMBER_MALFORMED;
-}
-
-const char *norma_number_format_real(double value, char out[NORMA_NUMBER_LENGTH])
-{
-    if (isnan(value)) {
-        snprintf(out, NORMA_NUMBER_LENGTH, "nan");
-        return out;
-    }
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(out, NORMA_NUMBER_LENGTH, "%.*g", digits, value);
-        if (strtod(out, NULL) == value)
-            break;
-    }
-    return out;
 }

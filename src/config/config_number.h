@@ -21,11 +21,4 @@ norma_number_result norma_number_read_real(const char *text, double *out);
 /* 90 (seconds), 90s, 1.5h, 15min, 2d, HH:MM:SS, D-HH:MM:SS; seconds, never negative. */
 norma_number_result norma_number_read_duration(const char *text, double *out);
 
-/* Room for norma_number_format_real. */
-#define NORMA_NUMBER_LENGTH 32
-
-/* The fewest of 15 to 17 digits that are read back to the same bits; inf, -inf, nan. Returns out.
- */
-const char *norma_number_format_real(double value, char out[NORMA_NUMBER_LENGTH]);
-
 #endif

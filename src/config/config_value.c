@@ -22,15 +22,15 @@ bool norma_config_type_is_number(norma_option_type type)
 
 void norma_config_bounds_append(const norma_option *option, norma_text *out)
 {
-    char number[NORMA_NUMBER_LENGTH];
+    char number[NORMA_TEXT_REAL];
     if (option->min.kind)
         norma_text_append(out, "%s %s", option->min.kind == NORMA_INCLUSIVE ? "at least" : "above",
-                          norma_number_format_real(option->min.value, number));
+                          norma_text_format_real(option->min.value, number));
     if (option->min.kind && option->max.kind)
         norma_text_append(out, " and ");
     if (option->max.kind)
         norma_text_append(out, "%s %s", option->max.kind == NORMA_INCLUSIVE ? "at most" : "below",
-                          norma_number_format_real(option->max.value, number));
+                          norma_text_format_real(option->max.value, number));
 }
 
 static bool is_within(const norma_option *option, double x)
@@ -258,7 +258,7 @@ int norma_config_value_compare(const norma_option *option, const norma_config_va
 void norma_config_value_append(const norma_option *option, const norma_config_value *value,
                                norma_text *out)
 {
-    char number[NORMA_NUMBER_LENGTH];
+    char number[NORMA_TEXT_REAL];
     switch (option->type) {
     case NORMA_OPTION_FLAG:
         norma_text_append(out, "%s", value->flag ? "true" : "false");
@@ -270,10 +270,10 @@ void norma_config_value_append(const norma_option *option, const norma_config_va
         norma_text_append(out, "%llu", (unsigned long long)value->seed);
         break;
     case NORMA_OPTION_REAL:
-        norma_text_append(out, "%s", norma_number_format_real(value->real, number));
+        norma_text_append(out, "%s", norma_text_format_real(value->real, number));
         break;
     case NORMA_OPTION_DURATION:
-        norma_text_append(out, "%ss", norma_number_format_real(value->real, number));
+        norma_text_append(out, "%ss", norma_text_format_real(value->real, number));
         break;
     case NORMA_OPTION_CHOICE:
         norma_text_append(out, "%s", norma_config_choice(option, value));
