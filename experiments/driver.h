@@ -11,8 +11,8 @@ typedef struct norma_driver norma_driver;
 /* How a subcommand was called. Everything is borrowed. */
 typedef struct norma_call {
     const norma_driver *driver; /* the subcommand itself */
-    norma_runtime *runtime;
-    int argc; /* the whole command line, for the provenance */
+    norma_runtime *runtime;     /* NULL: this process runs a driver with `alone`, without MPI */
+    int argc;                   /* the whole command line, for the provenance */
     char *const *argv;
     int n_arguments; /* what stands behind the subcommand's name */
     char *const *arguments;
@@ -23,6 +23,7 @@ typedef struct norma_call {
 struct norma_driver {
     const norma_command *command; /* options and help of `norma CMD` */
     const norma_command *plan;    /* of `norma plan CMD`; NULL: cannot be planned */
+    bool alone;                   /* one process needs no MPI: it is not started then */
     bool computes;                /* refuses to run when the launcher and MPI disagree */
     norma_status (*run)(const norma_call *call);
 };

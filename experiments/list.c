@@ -72,8 +72,11 @@ static void print(const norma_names *names)
 static norma_status run(const norma_call *call)
 {
     norma_config *config = NULL;
-    norma_status status = norma_config_read(call->runtime->world, &command, call->sections,
-                                            call->n_arguments, call->arguments, &config);
+    norma_status status =
+        call->runtime
+            ? norma_config_read(call->runtime->world, &command, call->sections, call->n_arguments,
+                                call->arguments, &config)
+            : norma_config_read_local(&command, call->n_arguments, call->arguments, &config);
     if (status == NORMA_OK)
         print(norma_config_has(config, "family")
                   ? families[norma_config_get_choice(config, 0, "family")].members
@@ -82,4 +85,4 @@ static norma_status run(const norma_call *call)
     return status;
 }
 
-const norma_driver norma_driver_list = {.command = &command, .computes = false, .run = run};
+const norma_driver norma_driver_list = {.command = &command, .alone = true, .run = run};

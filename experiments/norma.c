@@ -79,11 +79,15 @@ static bool is_word(const char *argument, const char *a, const char *b)
     return strcmp(argument, a) == 0 || strcmp(argument, b) == 0;
 }
 
-/* Texts alone, which need no MPI: one process may ask for them. */
-static bool wants_text(int argc, char **argv)
+/* Texts and files that one process reads for itself: MPI is not started for them. */
+static bool works_alone(int argc, char **argv)
 {
     if (argc < 2 || norma_runtime_is_launched_local())
         return false;
+    int64_t i = norma_names_index(&norma_subcommand_names, argv[1]);
+    const norma_driver *driver = i >= 0 ? norma_subcommand_get(i)->driver : NULL;
+    if (driver && driver->alone)
+        return true;
     return is_word(argv[1], "--help", "-h") || is_word(argv[1], "--version", "-V") ||
            strcmp(argv[1], "--manual") == 0 || norma_config_wants_help(argc - 2, argv + 2);
 }
@@ -132,7 +136,7 @@ int main(int argc, char **argv)
 {
     norma_runtime *runtime = NULL;
     list_sections();
-    if (wants_text(argc, argv)) {
+    if (works_alone(argc, argv)) {
         norma_log_set_speaker_local(true);
         return norma_runtime_end_local(dispatch(NULL, argc, argv));
     }

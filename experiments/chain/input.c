@@ -107,7 +107,9 @@ static norma_status read_weights(const norma_runtime *runtime, norma_chain_setup
 {
     const char *path = norma_config_get_text(setup->config, 0, "weights");
     int64_t extents[NORMA_H5_INPUT_MAX_RANK] = {0};
-    NORMA_TRY(norma_array_read(runtime->world, path, "/W", 3, extents, &setup->weights));
+    norma_status status = norma_array_read(runtime->world, path, "/W", 3, extents, &setup->weights);
+    if (status != NORMA_OK)
+        return norma_status_context(status, "%s: ", norma_config_where(setup->config, "weights"));
     memcpy(setup->weights_extents, extents, sizeof setup->weights_extents);
     if (extents[1] != extents[2])
         return NORMA_FAIL(NORMA_CONFIG, "%s: /W is [L, %lld, %lld], not [L, d, d]", path,
@@ -127,10 +129,14 @@ norma_status norma_chain_input_read(const norma_runtime *runtime, norma_chain_se
             return NORMA_FAIL(norma_config_blame(setup->config, of_images[i]),
                               "%s: only for --input of a data set",
                               norma_config_where(setup->config, of_images[i]));
+    norma_status status = NORMA_OK;
     if (images)
-        NORMA_TRY(read_images(runtime, setup, name));
+        status = read_images(runtime, setup, name);
+    else if (name)
+        status = norma_array_read(runtime->world, name, "/H0", 2, extents, &setup->h0);
+    if (status != NORMA_OK)
+        return norma_status_context(status, "%s: ", norma_config_where(setup->config, "input"));
     if (name && !images) {
-        NORMA_TRY(norma_array_read(runtime->world, name, "/H0", 2, extents, &setup->h0));
         memcpy(setup->h0_extents, extents, sizeof setup->h0_extents);
     }
     return norma_config_has(setup->config, "weights") ? read_weights(runtime, setup) : NORMA_OK;

@@ -38,20 +38,29 @@ static const norma_command command = {
     .tables = tables,
 };
 
+/* All of the file, or the values of the variables in `names`. */
+static norma_status print(const norma_runtime *runtime, const char *file, const char *names)
+{
+    if (!runtime)
+        return names ? norma_csv_print_local(file, names) : norma_info_print_local(file);
+    return names ? norma_csv_print(runtime->world, file, names)
+                 : norma_info_print(runtime->world, file);
+}
+
 static norma_status run(const norma_call *call)
 {
     norma_config *config = NULL;
-    norma_status status = norma_config_read(call->runtime->world, &command, call->sections,
-                                            call->n_arguments, call->arguments, &config);
-    if (status == NORMA_OK) {
-        MPI_Comm world = call->runtime->world;
-        const char *file = norma_config_get_text(config, 0, "file");
-        status = norma_config_has(config, "csv")
-                     ? norma_csv_print(world, file, norma_config_get_text(config, 0, "csv"))
-                     : norma_info_print(world, file);
-    }
+    norma_status status =
+        call->runtime
+            ? norma_config_read(call->runtime->world, &command, call->sections, call->n_arguments,
+                                call->arguments, &config)
+            : norma_config_read_local(&command, call->n_arguments, call->arguments, &config);
+    if (status == NORMA_OK)
+        status =
+            print(call->runtime, norma_config_get_text(config, 0, "file"),
+                  norma_config_has(config, "csv") ? norma_config_get_text(config, 0, "csv") : NULL);
     norma_config_destroy(&config);
     return status;
 }
 
-const norma_driver norma_driver_info = {.command = &command, .computes = false, .run = run};
+const norma_driver norma_driver_info = {.command = &command, .alone = true, .run = run};

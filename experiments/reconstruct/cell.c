@@ -125,6 +125,13 @@ static norma_status init_layer(const norma_config *config, const norma_reconstru
     layer->n_minimum =
         norma_width_rule_minimum(cell->width, cell->residual, &layer->shape,
                                  cell->target_per_replica ? NULL : layer->embedded, NULL);
+    if (pair && norma_config_has(config, "features") &&
+        norma_config_get_integer(config, cell->number, "features") != pair->n_features)
+        return NORMA_FAIL(norma_config_blame(config, "features"),
+                          "%s: %lld, but the pair of --source has %lld features",
+                          norma_config_where(config, "features"),
+                          (long long)norma_config_get_integer(config, cell->number, "features"),
+                          (long long)pair->n_features);
     if (pair)
         layer->n_features = pair->n_features;
     else
@@ -163,8 +170,8 @@ static norma_status check_input_range(const norma_config *config,
         return NORMA_OK;
     return NORMA_FAIL(NORMA_CONFIG,
                       "%s: declares no input_min and input_max, the range of its inputs, which "
-                      "interval-deep bounds start from: set these root attributes, or give "
-                      "--dataset",
+                      "interval-deep bounds start from: give --input-range MIN,MAX, set these root "
+                      "attributes, or give --dataset",
                       norma_config_get_text(config, 0, "target"));
 }
 

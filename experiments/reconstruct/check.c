@@ -15,12 +15,16 @@ norma_status norma_reconstruct_check_options(const norma_config *config)
                                        "random one");
     static const char *const random_only[] = {"c-out", "c-in", "kernel", "target-dist",
                                               "target-per-replica"};
+    if (norma_config_has(config, "input-range") && !norma_config_has(config, "target"))
+        return NORMA_FAIL(norma_config_blame(config, "input-range"),
+                          "%s: a random target has inputs in [-1, 1]; leave it out",
+                          norma_config_where(config, "input-range"));
     for (size_t i = 0; i < sizeof random_only / sizeof random_only[0]; i++)
         if (norma_config_has(config, "target") && norma_config_is_given(config, random_only[i]))
             return NORMA_FAIL(norma_config_blame(config, random_only[i]),
                               "%s: describes a random target, but --target names a file",
                               norma_config_where(config, random_only[i]));
-    static const char *const file_decides[] = {"features", "excess", "overparam", "kernel-split",
+    static const char *const file_decides[] = {"excess", "overparam", "kernel-split",
                                                "keep-probability"};
     for (size_t i = 0; i < sizeof file_decides / sizeof file_decides[0]; i++)
         if (norma_config_has(config, "source") && norma_config_is_given(config, file_decides[i]))

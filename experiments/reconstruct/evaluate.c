@@ -226,6 +226,17 @@ static norma_status check_target(evaluation *e)
     return norma_agree(e->call->runtime->world, status);
 }
 
+/* The result names target and data set as they were named from the folder of that run. */
+static norma_status read_inputs(evaluation *e)
+{
+    norma_status status = norma_reconstruct_inputs_read(e->call->runtime, e->stored, &e->inputs);
+    const char *option = !e->inputs.target ? "target" : !e->inputs.dataset ? "dataset" : "source";
+    if (status != NORMA_OK && strcmp(option, "source") != 0 && !norma_config_has(e->config, option))
+        return norma_status_context(
+            status, "what this result names is not found from here; give --%s: ", option);
+    return status;
+}
+
 static norma_status evaluate_file(evaluation *e)
 {
     const norma_runtime *runtime = e->call->runtime;
@@ -239,7 +250,7 @@ static norma_status evaluate_file(evaluation *e)
         status =
             NORMA_FAIL(NORMA_CONFIG, "%s has a random target layer, which no images fit", path);
     NORMA_GOTO(status, norma_agree(runtime->world, status));
-    NORMA_GOTO(status, norma_reconstruct_inputs_read(runtime, e->stored, &e->inputs));
+    NORMA_GOTO(status, read_inputs(e));
     NORMA_GOTO(status, check_target(e));
     norma_log_result("#cell replica  images differing output_max_error  output_rmse "
                      "accuracy_source accuracy_target n_clipped  seconds  GFLOP/s");

@@ -23,15 +23,72 @@ static norma_status read_weights(const norma_runtime *runtime, const norma_confi
     for (int64_t k = 0; k < n_listed; k++)
         if (norma_config_get_integer(config, k, "layers") < network->n_layers)
             needed[norma_config_get_integer(config, k, "layers")] = true;
-    if (norma_config_has(config, "source"))
+    if (norma_config_has(config, "source")) {
+        status = norma_source_read(runtime->world, norma_config_get_text(config, 0, "source"),
+                                   network, needed, norma_reconstruct_skip_is_used(config),
+                                   statistics, &inputs->source);
         NORMA_GOTO(status,
-                   norma_source_read(runtime->world, norma_config_get_text(config, 0, "source"),
-                                     network, needed, norma_reconstruct_skip_is_used(config),
-                                     statistics, &inputs->source));
+                   norma_status_context(status, "%s: ", norma_config_where(config, "source")));
+    }
     status = norma_reconstruct_skip_read(runtime, config, network, needed, inputs);
 done:
     NORMA_FREE(needed);
     return status;
+}
+
+/* Names the option whose file the failure is about. */
+static norma_status blame(const norma_config *config, const char *option, norma_status status)
+{
+    return norma_status_context(status, "%s: ", norma_config_where(config, option));
+}
+
+/* --input-range: two numbers, for a target that declares none or the same. */
+static norma_status declare_range(const norma_config *config, norma_target *target)
+{
+    const char *where = norma_config_where(config, "input-range");
+    const norma_network *network = norma_target_network_local(target);
+    bool declared = false;
+    if (norma_config_get_count(config, "input-range") != 2)
+        return NORMA_FAIL(norma_config_blame(config, "input-range"),
+                          "%s: two numbers are expected, MIN,MAX", where);
+    double min = norma_config_get_real(config, 0, "input-range");
+    double max = norma_config_get_real(config, 1, "input-range");
+    if (!(min <= max))
+        return NORMA_FAIL(norma_config_blame(config, "input-range"),
+                          "%s: the first number, %g, is larger than the second, %g", where, min,
+                          max);
+    norma_target_declare_range_local(target, min, max, &declared);
+    if (!declared)
+        return NORMA_FAIL(norma_config_blame(config, "input-range"),
+                          "%s: %g to %g, but the target declares %g to %g", where, min, max,
+                          network->input_min, network->input_max);
+    return NORMA_OK;
+}
+
+static norma_status read_target(const norma_runtime *runtime, const norma_config *config,
+                                norma_reconstruct_inputs *inputs)
+{
+    norma_status status = norma_target_read(
+        runtime->world, norma_config_get_text(config, 0, "target"), &inputs->target);
+    if (status != NORMA_OK)
+        return blame(config, "target", status);
+    if (norma_config_has(config, "input-range"))
+        status = declare_range(config, inputs->target);
+    return norma_agree(runtime->world, status);
+}
+
+static norma_status read_dataset(const norma_runtime *runtime, const norma_config *config,
+                                 norma_reconstruct_inputs *inputs)
+{
+    norma_status status =
+        norma_dataset_read(runtime->world, norma_config_get_text(config, 0, "dataset"),
+                           norma_config_get_integer(config, 0, "samples"), &inputs->dataset);
+    if (status != NORMA_OK)
+        return blame(config, "dataset", status);
+    NORMA_TRY(norma_images_check(norma_dataset_images_local(inputs->dataset),
+                                 norma_target_network_local(inputs->target)));
+    norma_reconstruct_samples_warn(inputs);
+    return NORMA_OK;
 }
 
 norma_status norma_reconstruct_inputs_read(const norma_runtime *runtime, const norma_config *config,
@@ -41,16 +98,9 @@ norma_status norma_reconstruct_inputs_read(const norma_runtime *runtime, const n
     norma_config_shape kernel = {1, 1};
     memset(inputs, 0, sizeof *inputs);
     if (norma_config_has(config, "target"))
-        NORMA_TRY(norma_target_read(runtime->world, norma_config_get_text(config, 0, "target"),
-                                    &inputs->target));
-    if (norma_config_has(config, "dataset")) {
-        NORMA_TRY(norma_dataset_read(runtime->world, norma_config_get_text(config, 0, "dataset"),
-                                     norma_config_get_integer(config, 0, "samples"),
-                                     &inputs->dataset));
-        NORMA_TRY(norma_images_check(norma_dataset_images_local(inputs->dataset),
-                                     norma_target_network_local(inputs->target)));
-        norma_reconstruct_samples_warn(inputs);
-    }
+        NORMA_TRY(read_target(runtime, config, inputs));
+    if (norma_config_has(config, "dataset"))
+        NORMA_TRY(read_dataset(runtime, config, inputs));
     if (inputs->target)
         return read_weights(runtime, config, norma_target_network_local(inputs->target), inputs);
 

@@ -26,6 +26,13 @@ static const norma_option options[] = {
      .unset_text = "a random layer from --target-dist",
      .help = "The network to reconstruct, an HDF5 file with groups /layers/000, /layers/001, ...; "
              "FILE:PATH takes one weight dataset [c2, c0] or [c2, c0, kh, kw] as a single layer."},
+    {.name = "input-range",
+     .type = NORMA_OPTION_REAL,
+     .many = NORMA_LIST,
+     .group = "Target",
+     .placeholder = "MIN,MAX",
+     .unset_text = "input_min and input_max of the target file",
+     .help = "Range of the target's inputs, where its file declares none; bounds start from it."},
     {.name = "target-dist",
      .type = NORMA_OPTION_CHOICE,
      .many = NORMA_SWEEP,

@@ -57,6 +57,9 @@ done:
     return status;
 }
 
+/* More digits lost get a warning. */
+static const double most_digits_lost = 10;
+
 void norma_reconstruct_print_heading(void)
 {
     norma_log_result(
@@ -73,6 +76,11 @@ void norma_reconstruct_print_row(int64_t cell, int64_t replica, int64_t layer,
                      r->n_features, norma_solver_name((norma_solver)r->solver), r->iterations,
                      r->rmse, r->floor > 0 ? r->rmse / r->floor : 0.0, r->max_error,
                      r->condition_number, r->max_abs_gamma, r->seconds, r->gflops);
+    if (r->digits_lost > most_digits_lost)
+        norma_log_news("warning: layer %lld: the shift into the linear region costs more than %g "
+                       "of the 16 digits of its outputs (digits_lost in the result): narrower "
+                       "bounds, as of --bound data or a smaller input range, cost fewer",
+                       (long long)layer, most_digits_lost);
 }
 
 norma_reconstruct_row norma_reconstruct_row_of(const norma_reconstruct_layer *layer,
@@ -92,6 +100,7 @@ norma_reconstruct_row norma_reconstruct_row_of(const norma_reconstruct_layer *la
         .max_abs_gamma = s->max_abs_gamma,
         .seconds = s->seconds,
         .gflops = s->gflops,
+        .digits_lost = norma_reconstruct_layer_extra_of(layer->maps).digits_lost,
     };
 }
 

@@ -17,7 +17,7 @@ typedef struct norma_reconstruct_run {
 /* A row of the table, one layer, in numbers that can be sent. */
 typedef struct norma_reconstruct_row {
     double c2, c0, n_rows, n_features, solver, iterations, rmse, floor, max_error, condition_number,
-        max_abs_gamma, seconds, gflops;
+        max_abs_gamma, seconds, gflops, digits_lost;
 } norma_reconstruct_row;
 
 /* A solved layer without its arrays. */

@@ -36,3 +36,17 @@ done:
     norma_config_destroy(&config);
     return status;
 }
+
+norma_status norma_config_read_local(const norma_command *command, int argc, char *const *argv,
+                                     norma_config **out)
+{
+    norma_config *config = NULL;
+    norma_status status = NORMA_OK;
+    NORMA_GOTO(status, norma_config_parse(command, argc, argv, &config));
+    NORMA_GOTO(status, norma_config_settle(config));
+    *out = config;
+    config = NULL;
+done:
+    norma_config_destroy(&config);
+    return status;
+}

@@ -14,4 +14,8 @@ NORMA_MUST_USE norma_status norma_config_read(MPI_Comm comm, const norma_command
                                               const char *const *sections, int argc,
                                               char *const *argv, norma_config **out);
 
+/* The same in a process without MPI, for a command without --config. Local. */
+NORMA_MUST_USE norma_status norma_config_read_local(const norma_command *command, int argc,
+                                                    char *const *argv, norma_config **out);
+
 #endif

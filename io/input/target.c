@@ -281,6 +281,16 @@ const norma_network *norma_target_network_local(const norma_target *target)
     return target->network;
 }
 
+void norma_target_declare_range_local(norma_target *target, double min, double max, bool *declared)
+{
+    norma_network *network = target->network;
+    if (isnan(network->input_min)) {
+        network->input_min = min;
+        network->input_max = max;
+    }
+    *declared = network->input_min == min && network->input_max == max;
+}
+
 void norma_target_destroy(norma_target **target)
 {
     if (!*target)

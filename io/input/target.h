@@ -5,6 +5,7 @@
 #include "src/network/network.h"
 
 #include <mpi.h>
+#include <stdbool.h>
 
 typedef struct norma_target norma_target;
 
@@ -16,6 +17,10 @@ NORMA_MUST_USE norma_status norma_target_read(MPI_Comm comm, const char *where, 
 
 /* The network; borrowed from the target, equal on all ranks. Local. */
 const norma_network *norma_target_network_local(const norma_target *target);
+
+/* Declares the range of the network's inputs where the file does not: *declared is then true, also
+ * where the file has the same range. Local, alike on all ranks. */
+void norma_target_declare_range_local(norma_target *target, double min, double max, bool *declared);
 
 /* Collective; nulls; NULL is allowed. */
 void norma_target_destroy(norma_target **target);

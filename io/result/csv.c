@@ -289,7 +289,7 @@ static norma_status open_variables(table *t, const char *names)
     return t->n_columns > 0 ? NORMA_OK : NORMA_FAIL(NORMA_CONFIG, "no variable is named");
 }
 
-static norma_status print_root(const char *path, const char *names)
+norma_status norma_csv_print_local(const char *path, const char *names)
 {
     table *t = NULL;
     NORMA_TRY(NORMA_CALLOC(t, 1));
@@ -315,5 +315,5 @@ norma_status norma_csv_print(MPI_Comm comm, const char *path, const char *names)
 {
     int rank = 0;
     MPI_Comm_rank(comm, &rank);
-    return norma_agree(comm, rank == 0 ? print_root(path, names) : NORMA_OK);
+    return norma_agree(comm, rank == 0 ? norma_csv_print_local(path, names) : NORMA_OK);
 }

@@ -13,4 +13,7 @@
  * no such variable (the nearest one is named), or when the dimensions differ. */
 NORMA_MUST_USE norma_status norma_csv_print(MPI_Comm comm, const char *path, const char *names);
 
+/* The same in a process without MPI. Local. */
+NORMA_MUST_USE norma_status norma_csv_print_local(const char *path, const char *names);
+
 #endif

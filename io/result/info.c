@@ -235,7 +235,7 @@ static norma_status print_file(hid_t file, const char *path)
     return print_configuration(file);
 }
 
-static norma_status print_root(const char *path)
+norma_status norma_info_print_local(const char *path)
 {
     hid_t file = H5I_INVALID_HID;
     char *version = NULL;
@@ -264,5 +264,5 @@ norma_status norma_info_print(MPI_Comm comm, const char *path)
 {
     int rank = 0;
     MPI_Comm_rank(comm, &rank);
-    return norma_agree(comm, rank == 0 ? print_root(path) : NORMA_OK);
+    return norma_agree(comm, rank == 0 ? norma_info_print_local(path) : NORMA_OK);
 }

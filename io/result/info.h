@@ -12,4 +12,7 @@
  * printed before that). */
 NORMA_MUST_USE norma_status norma_info_print(MPI_Comm comm, const char *path);
 
+/* The same in a process without MPI. Local. */
+NORMA_MUST_USE norma_status norma_info_print_local(const char *path);
+
 #endif

@@ -61,7 +61,7 @@ def test_environment(base):
         check(done.returncode == 3 and "20.00 MiB" in done.stderr, f"{name}: {done.returncode} {done.stderr}")
 
 
-def test_texts():
+def test_texts(base):
     """Without a launcher these do not start MPI."""
     broken = {"OMPI_MCA_pml": "none_such", "PMIX_MCA_psec": "none_such"}
     for arguments in (["--help"], ["--version"], ["chain", "--help"], ["plan", "chain", "--help"]):
@@ -69,6 +69,11 @@ def test_texts():
         check(done.returncode == 0 and len(done.stdout) > 100 and not done.stderr,
               f"{arguments}: {done.returncode} {done.stderr}")
         check("norma" in launch(arguments, 2).stdout, f"{arguments} on 2 ranks")
+    launch(RUN + ["--output", f"{base}/file.h5"])
+    for arguments, code in (["info", f"{base}/file.h5"], 0), (["info", f"{base}/none.h5"], 2), (["list", "laws"], 0):
+        alone = launch(arguments, environment=broken)
+        check(alone.returncode == code and alone.stdout == launch(arguments, 2).stdout,
+              f"{arguments}: {alone.returncode} {alone.stderr}")
 
 
 def main():
@@ -77,7 +82,7 @@ def main():
         test_link(base)
         test_pipe(base)
         test_environment(base)
-        test_texts()
+        test_texts(base)
     finish()
 
 
