@@ -31,6 +31,7 @@ typedef enum norma_rng_purpose {
     NORMA_RNG_START_VECTOR = 3, /* of iterations: Lanczos and the like */
     NORMA_RNG_CHAIN_WEIGHTS = 4,
     NORMA_RNG_CHAIN_INPUT = 5,
+    NORMA_RNG_CHAIN_GRADIENT = 6,
     NORMA_RNG_TEST = 255
 } norma_rng_purpose;
 

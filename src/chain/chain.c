@@ -84,6 +84,16 @@ int norma_chain_n_lanes(const norma_chain *chain)
     return chain->lanes;
 }
 
+const norma_chain_spec *norma_chain_get_spec(const norma_chain *chain)
+{
+    return &chain->spec;
+}
+
+void norma_chain_trace(norma_chain *chain, double *z)
+{
+    chain->trace = z;
+}
+
 int64_t norma_chain_get_layer(const norma_chain *chain)
 {
     return chain->draw.layer;
@@ -206,8 +216,10 @@ norma_status norma_chain_step(norma_chain *chain)
     NORMA_TRY(norma_chain_product(chain));
     if (chain->family[NORMA_OBSERVABLE_FAMILY_BIAS])
         norma_chain_measure_bias(chain);
-    double gain = spec->gain_exponent == 0 ? 1 : pow((double)layer + 1, -spec->gain_exponent);
-    NORMA_TRY(norma_chain_normalize(chain, gain));
+    if (chain->trace)
+        memcpy(chain->trace, chain->z,
+               (size_t)(spec->width * spec->batch * chain->lanes) * sizeof *chain->z);
+    NORMA_TRY(norma_chain_normalize(chain, norma_chain_spec_gain(spec, layer)));
     if (spec->norm == NORMA_CHAIN_NORM_NONE)
         NORMA_TRY(norma_chain_rescale(chain, chain->z));
     if (chain->frame)

@@ -68,6 +68,13 @@ NORMA_MUST_USE norma_status norma_chain_start(norma_chain *chain, uint64_t seed,
  * the counters' layers; NORMA_CONFIG beyond the given weights. */
 NORMA_MUST_USE norma_status norma_chain_step(norma_chain *chain);
 
+/* Its finished spec; borrowed. */
+const norma_chain_spec *norma_chain_get_spec(const norma_chain *chain);
+
+/* From now on every step copies Z_l = W H (or H + residual W H), as it is before normalization, to
+ * z[d][N][lanes], in the scale that H_l is held in. NULL ends that. `z` is borrowed. */
+void norma_chain_trace(norma_chain *chain, double *z);
+
 /* Layers done since start. */
 int64_t norma_chain_get_layer(const norma_chain *chain);
 

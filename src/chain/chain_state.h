@@ -49,6 +49,7 @@ struct norma_chain {
     int64_t offset[NORMA_N_OBSERVABLES + 1];
     int64_t exponent[NORMA_LANES];
     double *h, *z; /* [d][N][lanes] */
+    double *trace; /* [d][N][lanes]: Z of the last step goes there; NULL: nowhere; borrowed */
     double *panel; /* [panel_rows][d][lanes]; law exact: W Q [d][N] */
     int64_t panel_rows;
     float *h_single;                      /* single precision: h again, [d][N] */

@@ -117,6 +117,13 @@ void norma_chain_spec_init(norma_chain_preset preset, int64_t width, int64_t bat
         out->weight_scale = 1 / sqrt((double)width);
 }
 
+double norma_chain_spec_gain(const norma_chain_spec *spec, int64_t layer)
+{
+    if (spec->gain_exponent == 0)
+        return spec->gain;
+    return spec->gain * pow((double)layer + 1, -spec->gain_exponent);
+}
+
 bool norma_chain_spec_is_linear(const norma_chain_spec *spec)
 {
     return spec->activation.kind == NORMA_ACTIVATION_IDENTITY;
@@ -157,6 +164,9 @@ static norma_status check_numbers(const norma_chain_spec *spec)
                           "%s: gain exponent %g, weight scale %g and act scale %g must be finite, "
                           "the scales positive",
                           preset, spec->gain_exponent, spec->weight_scale, spec->act_scale);
+    if (!isfinite(spec->gain) || spec->gain < 0)
+        return NORMA_FAIL(NORMA_CONFIG, "%s: the gain must be positive, not %g", preset,
+                          spec->gain);
     if (!isfinite(spec->scale) || spec->scale < 0 || !isfinite(spec->gram_scale) ||
         spec->gram_scale < 0)
         return NORMA_FAIL(NORMA_CONFIG, "%s: scales must be positive", preset);
@@ -236,6 +246,8 @@ norma_status norma_chain_spec_finish(norma_chain_spec *spec)
         NORMA_TRY(norma_second_moment(&spec->activation, &moment));
         spec->act_scale = 1 / sqrt(moment);
     }
+    if (spec->gain == 0)
+        spec->gain = 1;
     if (spec->scale == 0)
         spec->scale = 1 / sqrt((double)spec->width);
     if (spec->gram_scale == 0)

@@ -9,7 +9,7 @@
  *     H' = scale act_scale phi(alpha_l norm(Z))      order norm-act
  *     H' = scale norm(act_scale phi(alpha_l Z))      order act-norm
  *
- * with alpha_l = (l + 1)^(-gain_exponent), l counted from 0. norm is one of
+ * with alpha_l = gain (l + 1)^(-gain_exponent), l counted from 0. norm is one of
  *
  *     bn           every row is scaled to a fixed norm      (RANK20 Eq. (2), THESIS (2.1), (6.4))
  *     bn-centered  the same after the row's mean is subtracted                     (THESIS (3.1))
@@ -98,7 +98,8 @@ typedef struct norma_chain_spec {
     norma_chain_order order;
     norma_activation activation;
     double act_scale;     /* factor of phi; 0 means 1 / sqrt(E phi(X)^2) */
-    double gain_exponent; /* kappa of alpha_l = (l + 1)^(-kappa) */
+    double gain;          /* factor of every alpha_l; 0 means 1 */
+    double gain_exponent; /* kappa of alpha_l = gain (l + 1)^(-kappa) */
     double scale;         /* last factor; 0 means 1 / sqrt(d) */
     double gram_scale;    /* G = gram_scale H^T H; 0 means 1 / d */
     norma_chain_origin start;
@@ -117,6 +118,9 @@ void norma_chain_spec_init(norma_chain_preset preset, int64_t width, int64_t bat
  * AUTO) by their values. NORMA_CONFIG with what is wrong and what is possible; NORMA_LIMIT where a
  * size leaves what counters and 32-bit BLAS indices can hold. Idempotent. */
 NORMA_MUST_USE norma_status norma_chain_spec_finish(norma_chain_spec *spec);
+
+/* alpha_l of a finished spec, l counted from 0. */
+double norma_chain_spec_gain(const norma_chain_spec *spec, int64_t layer);
 
 /* Is the map linear up to the scaling of rows and columns (identity activation)? */
 bool norma_chain_spec_is_linear(const norma_chain_spec *spec);
