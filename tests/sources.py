@@ -39,7 +39,7 @@ LAYERS = {
     "io/input": ("src/base", "src/network", "mpi/runtime", "io/result", "io/hdf5", "io/input"),
     "experiments": ("src", "mpi", "io", "experiments/driver.h", "experiments/job"),
     "tests/harness": ("src", "mpi", "io", "tests/harness"),
-    "tests/src": ("src", "tests/harness"),
+    "tests/src": ("src", "tests/harness", "tests/src"),
     "tests/mpi": ("src", "mpi", "tests/harness", "tests/mpi"),
     "tests": ("src", "mpi", "io", "experiments", "tests"),
 }
