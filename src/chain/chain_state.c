@@ -26,8 +26,8 @@ bool norma_chain_is_centered(const norma_chain *chain)
 bool norma_chain_has_fixed_point(const norma_chain_spec *spec)
 {
     return (spec->norm == NORMA_CHAIN_NORM_BN || spec->norm == NORMA_CHAIN_NORM_BN_CENTERED) &&
-           spec->order == NORMA_CHAIN_NORM_ACT && isinf(spec->residual) &&
-           spec->gain == 1 && spec->gain_exponent == 0 && spec->bn_eps == 0;
+           spec->order == NORMA_CHAIN_NORM_ACT && isinf(spec->residual) && spec->gain == 1 &&
+           spec->gain_exponent == 0 && spec->bn_eps == 0;
 }
 
 double *norma_chain_values_of(const norma_chain *chain, norma_observable observable, double *values)
