@@ -1,6 +1,7 @@
 #include "experiments/reconstruct/options.h"
 
 #include "experiments/job/options.h"
+#include "experiments/job/pair_options.h"
 #include "experiments/job/plan_options.h"
 #include "experiments/reconstruct/statistics.h"
 #include "mpi/layer/solver.h"
@@ -18,7 +19,7 @@ static const char *const precisions[] = {"double", NORMA_RECONSTRUCT_SINGLE, NUL
 static const char *const saved[] = {NORMA_RECONSTRUCT_SAVE_GAMMA, NORMA_RECONSTRUCT_SAVE_WEIGHTS,
                                     NORMA_RECONSTRUCT_SAVE_NONE, NULL};
 
-static const norma_option options[] = {
+static const norma_option target_options[] = {
     {.name = "target",
      .type = NORMA_OPTION_PATH,
      .group = "Target",
@@ -68,31 +69,10 @@ static const norma_option options[] = {
      .min = NORMA_AT_LEAST(1),
      .max = NORMA_AT_MOST(64),
      .help = "Kernel Kt of a random target."},
-    {.name = "source-dist",
-     .type = NORMA_OPTION_CHOICE,
-     .many = NORMA_SWEEP,
-     .group = "Source",
-     .default_text = "he-normal",
-     .names = &norma_law_source_names,
-     .exclusive = "source",
-     .help =
-         "Law of the frozen source weights; the -cond laws are RF's well-conditioned features."},
-    {.name = "source",
-     .type = NORMA_OPTION_PATH,
-     .group = "Source",
-     .unset_text = "random weights from --source-dist",
-     .exclusive = "source",
-     .help = "Frozen source weights from an HDF5 file: /source/000/W1 [c1, c0, (kh, kw)] and "
-             "/source/000/W2 [c2, c1, (kh, kw)] for each target layer. Shapes and width are those "
-             "of the file."},
-    {.name = "keep-probability",
-     .type = NORMA_OPTION_REAL,
-     .many = NORMA_SWEEP,
-     .group = "Source",
-     .default_text = "0.5",
-     .min = NORMA_ABOVE(0),
-     .max = NORMA_AT_MOST(1),
-     .help = "Probability that an entry of a law with a mask is kept."},
+    NORMA_OPTION_END,
+};
+
+static const norma_option source_options[] = {
     {.name = "residual",
      .type = NORMA_OPTION_CHOICE,
      .many = NORMA_SWEEP,
@@ -124,44 +104,10 @@ static const norma_option options[] = {
      .help = "max: gamma2 = 1 and c1 >= n = c2 c0 |K| features (CNN24 Thm 2.3). min: gamma2 is "
              "solved for as well and c1 >= n - c2 + 1, n - c2 with an outer residual (CNN24 "
              "Thm 2.2)."},
-    {.name = "features",
-     .type = NORMA_OPTION_INTEGER,
-     .many = NORMA_SWEEP,
-     .group = "Width",
-     .unit = "features",
-     .unset_text = "the rule's minimum",
-     .min = NORMA_AT_LEAST(1),
-     .max = NORMA_AT_MOST(2147483647),
-     .exclusive = "width",
-     .help = "Features c1 of every layer; below the minimum the system is solved in least "
-             "squares."},
-    {.name = "excess",
-     .type = NORMA_OPTION_INTEGER,
-     .many = NORMA_SWEEP,
-     .group = "Width",
-     .unit = "features",
-     .unset_text = "0",
-     .min = NORMA_AT_LEAST(-2147483647),
-     .max = NORMA_AT_MOST(2147483647),
-     .exclusive = "width",
-     .help = "Features above the rule's minimum (below it when negative)."},
-    {.name = "overparam",
-     .type = NORMA_OPTION_REAL,
-     .many = NORMA_SWEEP,
-     .group = "Width",
-     .unset_text = "0",
-     .min = NORMA_ABOVE(-1),
-     .max = NORMA_AT_MOST(1000),
-     .exclusive = "width",
-     .help = "Relative excess EPS: c1 = ceil((1 + EPS) times the rule's minimum)."},
-    {.name = "kernel-split",
-     .type = NORMA_OPTION_STRING,
-     .many = NORMA_SWEEP,
-     .group = "Width",
-     .placeholder = "second|first|HxW+HxW",
-     .default_text = "second",
-     .help = "Kernels K1 + K2 of the source pair: second is K1 = 1x1, K2 = Kt; first is K1 = Kt, "
-             "K2 = 1x1. With --source the file decides."},
+    NORMA_OPTION_END,
+};
+
+static const norma_option options[] = {
     {.name = "activation",
      .type = NORMA_OPTION_CHOICE,
      .many = NORMA_SWEEP,
@@ -313,14 +259,13 @@ static const norma_option options[] = {
     NORMA_OPTION_END,
 };
 
-static const norma_option *const tables[] = {options, norma_config_random_options,
-                                             norma_job_options, norma_config_run_options, NULL};
-static const norma_option *const plan_tables[] = {options,
-                                                  norma_config_random_options,
-                                                  norma_job_options,
-                                                  norma_config_run_options,
-                                                  norma_plan_options,
-                                                  NULL};
+/* Behind each other they are the order of a sweep's dimensions. */
+#define OWN_TABLES                                                                                 \
+    target_options, norma_pair_source_options, source_options, norma_pair_width_options, options,  \
+        norma_config_random_options, norma_job_options, norma_config_run_options
+
+static const norma_option *const tables[] = {OWN_TABLES, NULL};
+static const norma_option *const plan_tables[] = {OWN_TABLES, norma_plan_options, NULL};
 
 #define DESCRIPTION                                                                                \
     "Solves for the scales and shifts (gamma, beta) with which frozen random layers compute the "  \

@@ -2,26 +2,19 @@
 
 #include "experiments/job/law_options.h"
 #include "experiments/job/options.h"
+#include "experiments/job/pair_options.h"
 #include "experiments/job/plan_options.h"
 #include "src/config/config_common.h"
+#include "src/features/width_rule.h"
+#include "src/random/law.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const target_distributions[] = {
-    "normal",           "uniform",   "he-normal", "he-uniform",       "xavier", "orthogonal",
-    "sparse-he-normal", "er-normal", "er-sign",   "uniform-positive", NULL,
-};
-static const char *const source_distributions[] = {
-    "normal",     "uniform",          "he-normal",  "he-uniform", "xavier",
-    "orthogonal", "sparse-he-normal", "er-normal",  "er-sign",    "uniform-positive",
-    "id-cond",    "id-cond-min",      "ortho-cond", NULL,
-};
-static const char *const width_rules[] = {"max", "min", NULL};
 static const char *const methods[] = {"auto", "svd", "quadrature", "edges", NULL};
 static const char *const reductions[] = {"auto", "library", "two-stage", NULL};
 
-static const norma_option options[] = {
+static const norma_option matrix_options[] = {
     {.name = "c-out",
      .type = NORMA_OPTION_INTEGER,
      .many = NORMA_SWEEP,
@@ -59,44 +52,16 @@ static const norma_option options[] = {
      .min = NORMA_AT_LEAST(1),
      .max = NORMA_AT_MOST(64),
      .help = "Kernel Kt of the target."},
-    {.name = "kernel-split",
-     .type = NORMA_OPTION_STRING,
-     .many = NORMA_SWEEP,
-     .group = "Matrix",
-     .placeholder = "second|first|HxW+HxW",
-     .default_text = "second",
-     .help = "Kernels K1 + K2 of the source pair: second is K1 = 1x1, K2 = Kt; first is K1 = Kt, "
-             "K2 = 1x1. With --source the file decides."},
-    {.name = "source-dist",
-     .type = NORMA_OPTION_CHOICE,
-     .many = NORMA_SWEEP,
-     .group = "Matrix",
-     .default_text = "he-normal",
-     .choices = source_distributions,
-     .exclusive = "source",
-     .help = "Law of the frozen source weights."},
-    {.name = "source",
-     .type = NORMA_OPTION_PATH,
-     .group = "Matrix",
-     .unset_text = "random weights from --source-dist",
-     .exclusive = "source",
-     .help = "Frozen source weights from an HDF5 file: /source/000/W1 [c1, c0, (kh, kw)] and "
-             "/source/000/W2 [c2, c1, (kh, kw)]. Singular values are then those of M as it is, and "
-             "no limit law applies."},
-    {.name = "keep-probability",
-     .type = NORMA_OPTION_REAL,
-     .many = NORMA_SWEEP,
-     .group = "Matrix",
-     .default_text = "0.5",
-     .min = NORMA_ABOVE(0),
-     .max = NORMA_AT_MOST(1),
-     .help = "Probability that an entry of sparse-he-normal, er-normal, er-sign is kept."},
+    NORMA_OPTION_END,
+};
+
+static const norma_option target_options[] = {
     {.name = "width-rule",
      .type = NORMA_OPTION_CHOICE,
      .many = NORMA_SWEEP,
      .group = "Matrix",
      .default_text = "max",
-     .choices = width_rules,
+     .names = &norma_width_names,
      .help = "max: M is the whole feature matrix, n = c2 c0 |K| rows (CNN24 Thm 2.3). min: its n - "
              "c2 rows beside the pivots of a target (CNN24 Thm 2.2), without the closing row."},
     {.name = "target",
@@ -118,37 +83,12 @@ static const norma_option options[] = {
      .many = NORMA_SWEEP,
      .group = "Matrix",
      .default_text = "he-normal",
-     .choices = target_distributions,
+     .names = &norma_law_names,
      .help = "Law of a random target of the min rule, drawn anew for every replica."},
-    {.name = "features",
-     .type = NORMA_OPTION_INTEGER,
-     .many = NORMA_SWEEP,
-     .group = "Width",
-     .unit = "features",
-     .unset_text = "the rule's minimum",
-     .min = NORMA_AT_LEAST(1),
-     .max = NORMA_AT_MOST(2147483647),
-     .exclusive = "width",
-     .help = "Features c1, the columns of M."},
-    {.name = "excess",
-     .type = NORMA_OPTION_INTEGER,
-     .many = NORMA_SWEEP,
-     .group = "Width",
-     .unit = "features",
-     .unset_text = "0",
-     .min = NORMA_AT_LEAST(-2147483647),
-     .max = NORMA_AT_MOST(2147483647),
-     .exclusive = "width",
-     .help = "Features above the rule's minimum (below it when negative)."},
-    {.name = "overparam",
-     .type = NORMA_OPTION_REAL,
-     .many = NORMA_SWEEP,
-     .group = "Width",
-     .unset_text = "0",
-     .min = NORMA_ABOVE(-1),
-     .max = NORMA_AT_MOST(1000),
-     .exclusive = "width",
-     .help = "Relative excess EPS: c1 = ceil((1 + EPS) times the rule's minimum)."},
+    NORMA_OPTION_END,
+};
+
+static const norma_option options[] = {
     {.name = "method",
      .type = NORMA_OPTION_CHOICE,
      .many = NORMA_SWEEP,
@@ -202,14 +142,13 @@ static const norma_option options[] = {
     NORMA_OPTION_END,
 };
 
-static const norma_option *const tables[] = {options, norma_config_random_options,
-                                             norma_job_options, norma_config_run_options, NULL};
-static const norma_option *const plan_tables[] = {options,
-                                                  norma_config_random_options,
-                                                  norma_job_options,
-                                                  norma_config_run_options,
-                                                  norma_plan_options,
-                                                  NULL};
+/* Behind each other they are the order of a sweep's dimensions. */
+#define OWN_TABLES                                                                                 \
+    matrix_options, norma_pair_source_options, target_options, norma_pair_width_options, options,  \
+        norma_config_random_options, norma_job_options, norma_config_run_options
+
+static const norma_option *const tables[] = {OWN_TABLES, NULL};
+static const norma_option *const plan_tables[] = {OWN_TABLES, norma_plan_options, NULL};
 
 const norma_command norma_spectrum_command = {
     .name = "spectrum",
