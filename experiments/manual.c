@@ -91,6 +91,7 @@ norma_status norma_manual(char **text)
                              &out);
     norma_config_manual_item("--version", "the version and those of the libraries in use", &out);
     norma_config_manual_item("--manual", "this page for man(1): norma --manual | man -l -", &out);
+    norma_config_manual_item("--completion", "a script for bash: . <(norma --completion)", &out);
     for (int64_t i = 0; i < norma_subcommand_names.n; i++)
         if (norma_subcommand_get(i)->driver)
             norma_config_manual_command(norma_subcommand_get(i)->driver->command, &out);

@@ -2,6 +2,7 @@
  * norma: the one executable. Finds the subcommand, answers --help and --version, hands over to the
  * driver, leaves through the runtime.
  */
+#include "experiments/completion.h"
 #include "experiments/manual.h"
 #include "experiments/subcommands.h"
 
@@ -46,24 +47,37 @@ static norma_status print_owned(norma_status status, char *text)
     return status;
 }
 
-static norma_status print_program_help(void)
+static norma_status write_program_help(char **text)
 {
-    char *text = NULL;
-    norma_status status = norma_config_help_program(&norma_subcommand_names, &text);
-    return print_owned(status, text);
+    return norma_config_help_program(&norma_subcommand_names, text);
 }
 
-static norma_status print_version(void)
+/* Answers of the program itself, each a text. */
+typedef struct answer {
+    const char *flag, *short_flag; /* NULL: no short one */
+    norma_status (*write)(char **text);
+} answer;
+
+static const answer answers[] = {
+    {"--help", "-h", write_program_help},
+    {"--version", "-V", norma_provenance_describe_local},
+    {"--manual", NULL, norma_manual},
+    {"--completion", NULL, norma_completion},
+};
+
+static const answer *find_answer(const char *argument)
 {
-    char *text = NULL;
-    norma_status status = norma_provenance_describe_local(&text);
-    return print_owned(status, text);
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+        if (strcmp(argument, answers[i].flag) == 0 ||
+            (answers[i].short_flag && strcmp(argument, answers[i].short_flag) == 0))
+            return &answers[i];
+    return NULL;
 }
 
-static norma_status print_manual(void)
+static norma_status print_answer(const answer *wanted)
 {
     char *text = NULL;
-    norma_status status = norma_manual(&text);
+    norma_status status = wanted->write(&text);
     return print_owned(status, text);
 }
 
@@ -72,11 +86,6 @@ static norma_status print_command_help(const norma_command *command)
     char *text = NULL;
     norma_status status = norma_config_help_command(command, &text);
     return print_owned(status, text);
-}
-
-static bool is_word(const char *argument, const char *a, const char *b)
-{
-    return strcmp(argument, a) == 0 || strcmp(argument, b) == 0;
 }
 
 /* Texts and files that one process reads for itself: MPI is not started for them. */
@@ -88,8 +97,7 @@ static bool works_alone(int argc, char **argv)
     const norma_driver *driver = i >= 0 ? norma_subcommand_get(i)->driver : NULL;
     if (driver && driver->alone)
         return true;
-    return is_word(argv[1], "--help", "-h") || is_word(argv[1], "--version", "-V") ||
-           strcmp(argv[1], "--manual") == 0 || norma_config_wants_help(argc - 2, argv + 2);
+    return find_answer(argv[1]) || norma_config_wants_help(argc - 2, argv + 2);
 }
 
 /* Everything up to the driver; the same on all ranks. */
@@ -98,20 +106,17 @@ static norma_status dispatch(norma_runtime *runtime, int argc, char **argv)
     const norma_subcommand *subcommand = NULL;
     if (argc < 2)
         return NORMA_FAIL(NORMA_USAGE, "no subcommand; see norma --help");
-    if (is_word(argv[1], "--help", "-h"))
-        return print_program_help();
-    if (is_word(argv[1], "--version", "-V"))
-        return print_version();
-    if (strcmp(argv[1], "--manual") == 0)
-        return print_manual();
+    const answer *wanted = find_answer(argv[1]);
+    if (wanted)
+        return print_answer(wanted);
     NORMA_TRY(find_subcommand(argv[1], false, &subcommand));
     bool plan = subcommand->driver == NULL;
     if (plan && argc < 3)
         return NORMA_FAIL(NORMA_USAGE, "norma plan: which subcommand? For example: norma plan "
                                        "reconstruct --help");
     int name = plan ? 2 : 1;
-    if (plan && is_word(argv[2], "--help", "-h"))
-        return print_program_help();
+    if (plan && find_answer(argv[2]) == &answers[0])
+        return print_answer(&answers[0]);
     if (plan)
         NORMA_TRY(find_subcommand(argv[name], true, &subcommand));
     const norma_driver *driver = subcommand->driver;

@@ -1,5 +1,5 @@
-"""`cmake --install` lays down a program that runs from there, a manual page that says what --help says, and batch
-scripts that find the program."""
+"""`cmake --install` lays down a program that runs from there, a manual page that says what --help says, completion
+for bash, and batch scripts that find the program."""
 import os
 import re
 import subprocess
@@ -34,6 +34,28 @@ def check_manual(page):
         print(f"manual on {name}: {len(text.split())} words as in its --help")
 
 
+def completions(script, *words):
+    """What bash offers behind these words, the last of them unfinished."""
+    test = ('. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
+            '_norma norma "${@: -1}" "${@: -2:1}"; printf "%s\\n" "${COMPREPLY[@]}"')
+    done = subprocess.run(["bash", "-c", test, "bash", script, "norma", *words], capture_output=True, text=True)
+    program.check(done.returncode == 0 and not done.stderr, f"completion of {words}: {done.stderr}")
+    return done.stdout.split()
+
+
+def check_completion(script):
+    solvers = [line.split()[0] for line in program.launch(["list", "solvers"]).stdout.splitlines()]
+    for words, expected in ((["recon"], ["reconstruct"]), (["--vers"], ["--version"]),
+                            (["reconstruct", "--solver", ""], solvers),
+                            (["reconstruct", "--solver", "lbfgs-s"], [s for s in solvers if s.startswith("lbfgs-s")]),
+                            (["chain", "--dep"], ["--depth"]), (["plan", "reconstruct", "--c-o"], ["--c-out"]),
+                            (["info", ""], []), (["reconstruct", "--c-out", ""], []),
+                            (["list", "solv"], ["solvers"]), (["diff", "a.h5", "--tol"], ["--tolerance"])):
+        found = completions(script, *words)
+        program.check(found == expected, f"completion of {words} offers {found}, not {expected}")
+    program.check(sorted(completions(script, "")) == sorted(subcommands()), "completion knows other subcommands")
+
+
 def main():
     build = os.path.dirname(program.NORMA)
     with program.folder() as prefix:
@@ -46,6 +68,7 @@ def main():
         with open(os.path.join(prefix, "share", "man", "man1", "norma.1"), encoding="utf-8") as f:
             page = f.read()
         check_manual(page)
+        check_completion(os.path.join(prefix, "share", "bash-completion", "completions", "norma"))
         version = re.search(r"^norma: (\S+)$", here.stdout, re.M).group(1)
         program.check(f'"norma {version}"' in page.splitlines()[0], f"the man page is not of {version}")
         slurm = os.path.join(prefix, "share", "norma", "slurm")
