@@ -182,6 +182,8 @@ norma_status norma_h5_input_text_root(const norma_h5_input *input, const char *o
     if (!text)
         return NORMA_FAIL(NORMA_CONFIG, "%s: %s: attribute %s is not a text", input->name, object,
                           name);
+    for (size_t n = strlen(text); n > 0 && text[n - 1] == ' '; n--) /* of Fortran's padding */
+        text[n - 1] = '\0';
     if (strlen(text) >= (size_t)length)
         status = NORMA_FAIL(NORMA_CONFIG,
                             "%s: %s: attribute %s has %zu letters, at most %d are "

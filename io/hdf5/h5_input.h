@@ -79,7 +79,8 @@ NORMA_MUST_USE norma_status norma_h5_input_read_first_root(const norma_h5_input 
                                                            const int64_t *extents, int64_t n_first,
                                                            double *out);
 
-/* A string attribute (fixed or variable length) of at most length - 1 bytes. */
+/* A string attribute (fixed or variable length) of at most length - 1 bytes, without the blanks at
+ * its end, which Fortran programs pad with. */
 NORMA_MUST_USE norma_status norma_h5_input_text_root(const norma_h5_input *input,
                                                      const char *object, const char *name,
                                                      char *out, int length);

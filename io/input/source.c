@@ -5,6 +5,7 @@
 #include "mpi/runtime/shared.h"
 #include "src/base/index.h"
 #include "src/base/mem.h"
+#include "src/base/names.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -91,21 +92,15 @@ static norma_status check_pair_root(const char *file, const char *group,
 static norma_status check_members_root(const norma_h5_input *input, const char *group)
 {
     static const char *const known[] = {"W1", "W2", "Ws", "mu1", "var1", "b1", "mu2", "var2", "b2"};
-    enum { N_KNOWN = sizeof known / sizeof known[0] };
+    static const norma_names names = NORMA_NAMES("member of a pair", "members", known);
     int64_t n = 0;
     NORMA_TRY(norma_h5_input_count_root(input, group, &n));
     for (int64_t i = 0; i < n; i++) {
         char name[PATH_LENGTH];
-        bool found = false;
         NORMA_TRY(norma_h5_input_member_root(input, group, i, name, sizeof name));
-        for (int k = 0; k < N_KNOWN && !found; k++)
-            found = strcmp(name, known[k]) == 0;
-        if (!found)
-            return NORMA_FAIL(
-                NORMA_CONFIG,
-                "%s: %s: unknown member '%s'; a pair holds W1, W2, Ws, mu1, var1, b1, "
-                "mu2, var2, b2",
-                norma_h5_input_name_root(input), group, name);
+        if (norma_names_index(&names, name) < 0)
+            return norma_status_context(norma_names_fail(&names, NORMA_CONFIG, name),
+                                        "%s: %s: ", norma_h5_input_name_root(input), group);
     }
     return NORMA_OK;
 }

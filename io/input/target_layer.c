@@ -2,6 +2,7 @@
 
 #include "src/base/index.h"
 #include "src/base/mem.h"
+#include "src/base/names.h"
 #include "src/base/text.h"
 
 #include <inttypes.h>
@@ -19,6 +20,9 @@ static const char *const member_names[] = {"weight",  "bias",    "bn_gamma",
                                            "bn_beta", "bn_mean", "bn_var"};
 static const char *const attribute_names[] = {"type",    "activation", "negative_slope", "stride",
                                               "padding", "pool",       "bn_eps"};
+
+static const norma_names members = NORMA_NAMES("member of a layer", "members", member_names);
+static const norma_names attributes = NORMA_NAMES("attribute", "attributes", attribute_names);
 
 /* Convolutions have more options than these layers. */
 static const char *const refused_attributes[] = {"dilation", "groups", "padding_mode"};
@@ -44,13 +48,8 @@ static norma_status check_members(const norma_h5_input *input, const char *group
         NORMA_TRY(norma_h5_input_member_root(input, group, i, name, sizeof name));
         if (is_among(name, member_names, N_NAMES(member_names)))
             continue;
-        const char *nearest = norma_text_nearest(name, member_names, N_NAMES(member_names));
-        return NORMA_FAIL(NORMA_CONFIG,
-                          "%s: %s: unknown member '%s'%s%s%s; a layer holds weight, "
-                          "bias, bn_gamma, bn_beta, bn_mean, bn_var",
-                          norma_h5_input_name_root(input), group, name,
-                          nearest ? " (did you mean '" : "", nearest ? nearest : "",
-                          nearest ? "'?)" : "");
+        return norma_status_context(norma_names_fail(&members, NORMA_CONFIG, name),
+                                    "%s: %s: ", norma_h5_input_name_root(input), group);
     }
     return NORMA_OK;
 }
@@ -68,10 +67,9 @@ static norma_status check_attributes(const norma_h5_input *input, const char *gr
         if (is_among(name, refused_attributes, N_NAMES(refused_attributes)))
             return NORMA_FAIL(NORMA_CONFIG, "%s: %s: attribute %s is not supported",
                               norma_h5_input_name_root(input), group, name);
-        const char *nearest = norma_text_nearest(name, attribute_names, N_NAMES(attribute_names));
-        if (nearest)
-            return NORMA_FAIL(NORMA_CONFIG, "%s: %s: unknown attribute '%s' (did you mean '%s'?)",
-                              norma_h5_input_name_root(input), group, name, nearest);
+        if (norma_text_nearest(name, attribute_names, N_NAMES(attribute_names)))
+            return norma_status_context(norma_names_fail(&attributes, NORMA_CONFIG, name),
+                                        "%s: %s: ", norma_h5_input_name_root(input), group);
     }
     return NORMA_OK;
 }

@@ -2,6 +2,7 @@
 
 #include "src/base/text.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,26 +42,35 @@ int64_t norma_names_next(const norma_names *names, int64_t i)
     return i;
 }
 
-static char plain(char c)
+static int plain(char c, bool ignore_case)
 {
-    return (char)(c == '_' ? '-' : c);
+    return c == '_' ? '-' : ignore_case ? tolower((unsigned char)c) : c;
 }
 
-static bool is_same(const char *a, const char *b)
+static bool is_same(const char *a, const char *b, bool ignore_case)
 {
-    while (*a && plain(*a) == plain(*b)) {
+    while (*a && plain(*a, ignore_case) == plain(*b, ignore_case)) {
         a++;
         b++;
     }
     return *a == '\0' && *b == '\0';
 }
 
-int64_t norma_names_index(const norma_names *names, const char *name)
+static int64_t find(const norma_names *names, const char *name, bool ignore_case)
 {
     for (int64_t i = norma_names_next(names, 0); i < names->n; i = norma_names_next(names, i + 1))
-        if (is_same(name, texts(names, i)[0]))
+        if (is_same(name, texts(names, i)[0], ignore_case))
             return i;
     return -1;
+}
+
+int64_t norma_names_index(const norma_names *names, const char *name)
+{
+    int64_t i = find(names, name, names->synonyms != NULL);
+    for (const norma_synonym *s = names->synonyms; i < 0 && s && s->other; s++)
+        if (is_same(name, s->other, true))
+            i = find(names, s->name, false);
+    return i;
 }
 
 static void append_unknown(const norma_names *names, const char *name, norma_text *out)

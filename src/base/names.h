@@ -16,21 +16,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What others call a member. */
+typedef struct norma_synonym {
+    const char *other, *name;
+} norma_synonym;
+
 typedef struct norma_names {
     const char *kind;   /* of one member, for messages: "solver" */
     const char *plural; /* of the family, for `norma list`: "solvers" */
     const void *table;  /* [n] descriptors of `size` bytes; borrowed */
     int64_t n;
-    size_t size;              /* one pointer: an array of plain names without summaries */
-    bool (*takes)(int64_t i); /* is descriptor i a member? NULL: all are */
+    size_t size;                   /* one pointer: an array of plain names without summaries */
+    bool (*takes)(int64_t i);      /* is descriptor i a member? NULL: all are */
+    const norma_synonym *synonyms; /* ended by {NULL, NULL}; where there are any, capitals do not
+                                    * matter. NULL: none */
 } norma_names;
 
 #define NORMA_NAMES_COUNT(table) ((int64_t)(sizeof(table) / sizeof(table)[0]))
 
-/* Initializers of the family of a table, and of the part of it for which takes(i) holds. */
+/* Initializers of the family of a table, of the part of it for which takes(i) holds, and of such a
+ * part with synonyms. */
 #define NORMA_NAMES_OF(kind, plural, table, takes)                                                 \
+    NORMA_NAMES_WITH(kind, plural, table, takes, NULL)
+#define NORMA_NAMES_WITH(kind, plural, table, takes, synonyms)                                     \
     {                                                                                              \
-        (kind), (plural), (table), NORMA_NAMES_COUNT(table), sizeof(table)[0], (takes)             \
+        (kind), (plural), (table), NORMA_NAMES_COUNT(table), sizeof(table)[0], (takes), (synonyms) \
     }
 #define NORMA_NAMES(kind, plural, table) NORMA_NAMES_OF(kind, plural, table, NULL)
 
@@ -46,7 +56,8 @@ const char *norma_names_summary(const norma_names *names, int64_t i);
 /* The first member from i on; n where none is left. For loops over the members of a family. */
 int64_t norma_names_next(const norma_names *names, int64_t i);
 
-/* The index of the member called `name`, in which '_' counts as '-'; -1 where there is none. */
+/* The index of the member called `name`, in which '_' counts as '-', or of the one that has it as a
+ * synonym; -1 where there is none. */
 int64_t norma_names_index(const norma_names *names, const char *name);
 
 /* The most members that norma_names_list takes. */

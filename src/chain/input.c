@@ -1,7 +1,7 @@
 #include "src/chain/input.h"
 
+#include "src/base/names.h"
 #include "src/base/rng.h"
-#include "src/base/text.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,6 +10,13 @@ static const char *const names[NORMA_N_CHAIN_INPUTS] = {
     "gaussian", "near-collinear", "near-basis", "diagonal", "degenerate", "rank-one", "given"};
 static const double default_epsilon[NORMA_N_CHAIN_INPUTS] = {0, 1e-5, 1e-3, 1e-6, 0, 5e-3, 0};
 
+static bool is_drawn(int64_t i)
+{
+    return i != NORMA_CHAIN_INPUT_GIVEN;
+}
+
+static const norma_names drawn = NORMA_NAMES_OF("chain input", "chain inputs", names, is_drawn);
+
 bool norma_chain_input_has_epsilon(norma_chain_input_kind kind)
 {
     return default_epsilon[kind] > 0;
@@ -17,15 +24,10 @@ bool norma_chain_input_has_epsilon(norma_chain_input_kind kind)
 
 norma_status norma_chain_input_parse(const char *text, norma_chain_input_kind *out)
 {
-    for (int k = 0; k < NORMA_N_CHAIN_INPUTS; k++)
-        if (strcmp(text, names[k]) == 0) {
-            *out = (norma_chain_input_kind)k;
-            return NORMA_OK;
-        }
-    const char *nearest = norma_text_nearest(text, names, NORMA_N_CHAIN_INPUTS);
-    return NORMA_FAIL(NORMA_CONFIG, "unknown chain input '%.60s'%s%s%s", text,
-                      nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                      nearest ? "'?" : "");
+    int64_t k = 0;
+    NORMA_TRY(norma_names_find(&drawn, text, &k));
+    *out = (norma_chain_input_kind)k;
+    return NORMA_OK;
 }
 
 static norma_status check_values(const norma_chain_input *input, int64_t d, int64_t n)

@@ -241,9 +241,16 @@ static bool is_of_networks(int64_t i)
     return i < NORMA_N_ACTIVATIONS;
 }
 
-const norma_names norma_activation_names = NORMA_NAMES("activation", "activations", table);
+/* Names in PyTorch, Keras and JAX. */
+static const norma_synonym synonyms[] = {
+    {"linear", "identity"}, {"none", "identity"},    {"leakyrelu", "leaky-relu"},
+    {"swish", "silu"},      {"logistic", "sigmoid"}, {"soft-plus", "softplus"},
+    {"sine", "sin"},        {"exponential", "exp"},  {NULL, NULL}};
+
+const norma_names norma_activation_names =
+    NORMA_NAMES_WITH("activation", "activations", table, NULL, synonyms);
 const norma_names norma_activation_network_names =
-    NORMA_NAMES_OF("activation", "activations of networks", table, is_of_networks);
+    NORMA_NAMES_WITH("activation", "activations of networks", table, is_of_networks, synonyms);
 
 static norma_status read_parameter(const char *text, norma_activation *activation)
 {

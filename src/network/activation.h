@@ -53,7 +53,8 @@ extern const norma_names norma_activation_network_names;
 /* Room for norma_activation_format. */
 #define NORMA_ACTIVATION_TEXT 40
 
-/* Reads "tanh", "leaky-relu" (slope 0.01), "leaky-relu:0.2", "hermite:3"; '_' counts as '-'.
+/* Reads "tanh", "leaky-relu" (slope 0.01), "leaky-relu:0.2", "hermite:3"; '_' counts as '-', and
+ * capitals and other frameworks' names ("ReLU", "swish") are accepted.
  * NORMA_CONFIG with the nearest known name when unknown, or when the parameter is missing,
  * superfluous or out of range. */
 NORMA_MUST_USE norma_status norma_activation_parse(const char *text, norma_activation *out);

@@ -1,53 +1,38 @@
 #include "src/network/network.h"
 
 #include "src/base/mem.h"
-#include "src/base/text.h"
+#include "src/base/names.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-static const char *const kind_names[NORMA_N_LAYER_KINDS] = {"conv2d", "linear"};
-static const char *const pool_names[NORMA_N_POOLS] = {"none", "max2", "global-average"};
+static const char *const kinds[NORMA_N_LAYER_KINDS] = {"conv2d", "linear"};
+static const char *const pools[NORMA_N_POOLS] = {"none", "max2", "global-average"};
 
-/* The position of name in names, or -1 with the error recorded. */
-static int find_name(const char *what, const char *name, const char *const *names, int n)
-{
-    for (int k = 0; k < n; k++)
-        if (strcmp(name, names[k]) == 0)
-            return k;
-    char quoted[NORMA_TEXT_QUOTED];
-    const char *nearest = norma_text_nearest(name, names, n);
-    norma_text_quote(name, strlen(name), quoted);
-    if (nearest) {
-        (void)NORMA_FAIL(NORMA_CONFIG, "unknown %s %s (did you mean '%s'?)", what, quoted, nearest);
-    } else {
-        norma_text list;
-        char *known = NULL;
-        norma_text_init(&list);
-        for (int k = 0; k < n; k++)
-            norma_text_append(&list, "%s%s", k > 0 ? ", " : "", names[k]);
-        if (norma_text_take(&list, &known) == NORMA_OK)
-            (void)NORMA_FAIL(NORMA_CONFIG, "unknown %s %s; known: %s", what, quoted, known);
-        norma_mem_free(known);
-    }
-    return -1;
-}
+/* Names in PyTorch, Keras and Caffe. */
+static const norma_synonym kind_synonyms[] = {{"convolution2d", "conv2d"},   {"dense", "linear"},
+                                              {"fully-connected", "linear"}, {"gemm", "linear"},
+                                              {"inner-product", "linear"},   {NULL, NULL}};
+static const norma_synonym pool_synonyms[] = {
+    {"global-avg", "global-average"}, {"globalaveragepooling2d", "global-average"}, {NULL, NULL}};
+
+static const norma_names kind_names =
+    NORMA_NAMES_WITH("layer type", "layer types", kinds, NULL, kind_synonyms);
+static const norma_names pool_names = NORMA_NAMES_WITH("pool", "pools", pools, NULL, pool_synonyms);
 
 norma_status norma_layer_kind_from_name(const char *name, norma_layer_kind *out)
 {
-    int k = find_name("layer type", name, kind_names, NORMA_N_LAYER_KINDS);
-    if (k < 0)
-        return NORMA_CONFIG;
+    int64_t k = 0;
+    NORMA_TRY(norma_names_find(&kind_names, name, &k));
     *out = (norma_layer_kind)k;
     return NORMA_OK;
 }
 
 norma_status norma_pool_from_name(const char *name, norma_pool *out)
 {
-    int k = find_name("pool", name, pool_names, NORMA_N_POOLS);
-    if (k < 0)
-        return NORMA_CONFIG;
+    int64_t k = 0;
+    NORMA_TRY(norma_names_find(&pool_names, name, &k));
     *out = (norma_pool)k;
     return NORMA_OK;
 }

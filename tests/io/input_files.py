@@ -46,6 +46,15 @@ def add_batch_norm(group, c2):
     group["bn_var"] = random.uniform(0.5, 2, size=c2).astype(np.longdouble)
 
 
+def set_fortran_text(group, name, text, length):
+    """As Fortran programs store texts: of fixed length, padded with blanks."""
+    kind = h5py.h5t.C_S1.copy()
+    kind.set_size(length)
+    kind.set_strpad(h5py.h5t.STR_SPACEPAD)
+    attribute = h5py.h5a.create(group.id, name.encode(), kind, h5py.h5s.create(h5py.h5s.SCALAR))
+    attribute.write(np.array(text.ljust(length).encode(), dtype="S%d" % length), mtype=kind)
+
+
 def write_network(name, change=None):
     """A network of three layers with numbers of many types; `change` spoils it."""
     with h5py.File(path(name), "w") as f:
@@ -59,13 +68,16 @@ def write_network(name, change=None):
         a = add_layer(f, 0, random.normal(size=(4, 2, 3, 3)).astype(np.float16), stride=[1, 2],
                       padding=1, pool="max2", bn_eps=1e-3)
         a["bias"] = random.integers(-3, 3, size=4).astype(">i2")
+        for text in ("type", "Conv2D"), ("activation", "ReLU"):
+            del a.attrs[text[0]]
+            set_fortran_text(a, *text, 80)
         add_batch_norm(a, 4)
         b = add_layer(f, 1, random.normal(size=(3, 4, 1, 2)).astype(">f4"),
-                      activation="leaky_relu", negative_slope=0.2, pool="global-average",
+                      activation="LeakyReLU", negative_slope=0.2, pool="global-average",
                       padding=np.array([0, 1], dtype="u1"))
         add_batch_norm(b, 3)
-        c = add_layer(f, 2, random.integers(-9, 9, size=(2, 3)), kind="linear",
-                      activation="identity", pool="none")
+        c = add_layer(f, 2, random.integers(-9, 9, size=(2, 3)), kind="Dense",
+                      activation="linear", pool="none")
         c["bias"] = random.normal(size=2)
         for number, group in enumerate((a, b, c)):
             weight = group["weight"][...].astype(float)
@@ -139,7 +151,7 @@ bad_target("did you mean 'relu'?", set_attribute("layers/000", "activation", "re
 bad_target("attribute activation is missing", remove_attribute("layers/000", "activation"))
 bad_target("did you mean 'activation'?", set_attribute("layers/000", "activaton", "relu"))
 bad_target("attribute activation is not a text", set_attribute("layers/000", "activation", 3))
-bad_target("unknown pool 'max3' (did you mean 'max2'?)",
+bad_target("unknown pool 'max3'; did you mean 'max2'?",
            set_attribute("layers/000", "pool", "max3"))
 bad_target("attribute groups is not supported", set_attribute("layers/000", "groups", 2))
 bad_target("attribute stride is 0", set_attribute("layers/000", "stride", 0))
@@ -155,7 +167,7 @@ bad_target("variance -0.5 of channel 2", put("layers/001/bn_var", [1, 1, -0.5]))
 bad_target("channel 1 overflows when folded", put("layers/001/bn_gamma", [1, 1e308, 1]))
 bad_target("attribute bn_eps is -1", set_attribute("layers/000", "bn_eps", -1.0))
 bad_target("/layers/001/bn_mean: there is no such dataset", remove("layers/001/bn_mean"))
-bad_target("unknown member 'bn_gama' (did you mean 'bn_gamma'?)",
+bad_target("unknown member of a layer 'bn_gama'; did you mean 'bn_gamma'? Known: weight",
            put("layers/001/bn_gama", [1, 1, 1]))
 bad_target("/layers/001/bn_beta: has extents [4], [3] are expected",
            put("layers/001/bn_beta", np.ones(4)))

@@ -13,6 +13,9 @@ static bool is_not_second(int64_t i)
 }
 
 static const norma_names all = NORMA_NAMES("triangle", "triangles", table);
+static const norma_synonym synonyms[] = {{"total", "whole"}, {"half", "upper-half"}, {NULL, NULL}};
+static const norma_names wide = NORMA_NAMES_WITH("triangle", "triangles", table, NULL, synonyms);
+static const norma_names narrow = NORMA_NAMES_WITH("side", "sides", table, is_not_second, synonyms);
 static const norma_names part = NORMA_NAMES_OF("side", "sides", table, is_not_second);
 
 static void members(void **state)
@@ -59,10 +62,27 @@ static void find(void **state)
     assert_int_equal(i, 1);
 }
 
+/* Other names lead to members only; without synonyms capitals matter. */
+static void other_names(void **state)
+{
+    (void)state;
+    int64_t i = -1;
+    assert_int_equal(norma_names_index(&wide, "Upper_Half"), 1);
+    assert_int_equal(norma_names_index(&wide, "TOTAL"), 2);
+    assert_int_equal(norma_names_index(&wide, "half"), 1);
+    assert_int_equal(norma_names_index(&narrow, "half"), -1);
+    assert_int_equal(norma_names_index(&all, "Lower"), -1);
+    assert_int_equal(norma_names_index(&all, "total"), -1);
+    norma_test_fails(norma_names_find(&wide, "totally", &i), NORMA_CONFIG,
+                     "unknown triangle 'totally'. Known: lower, upper-half, whole");
+    norma_test_fails(norma_names_find(&wide, "Lowr", &i), NORMA_CONFIG, "did you mean 'lower'?");
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(members),
     cmocka_unit_test(plain_list),
     cmocka_unit_test(find),
+    cmocka_unit_test(other_names),
 };
 
 norma_test_main_serial("src.names", tests)

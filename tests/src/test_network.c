@@ -183,7 +183,47 @@ static void test_names(void **state)
     norma_test_check(bound == NORMA_BOUND_INTERVAL_DEEP);
     norma_test_fails(norma_pool_from_name("max3", &pool), NORMA_CONFIG, "max2");
     norma_test_fails(norma_pool_from_name("x", &pool), NORMA_CONFIG, "none, max2, global-average");
-    norma_test_fails(norma_layer_kind_from_name("conv3d", &kind), NORMA_CONFIG, "conv2d");
+    norma_test_fails(norma_layer_kind_from_name("conv3d", &kind), NORMA_CONFIG,
+                     "unknown layer type 'conv3d'; did you mean 'conv2d'? Known: conv2d, linear");
+    static const struct {
+        const char *name;
+        norma_activation_kind kind;
+    } others[] = {{"ReLU", NORMA_ACTIVATION_RELU},
+                  {"LeakyReLU", NORMA_ACTIVATION_LEAKY_RELU},
+                  {"leaky_relu", NORMA_ACTIVATION_LEAKY_RELU},
+                  {"Tanh", NORMA_ACTIVATION_TANH},
+                  {"swish", NORMA_ACTIVATION_SILU},
+                  {"SiLU", NORMA_ACTIVATION_SILU},
+                  {"GELU", NORMA_ACTIVATION_GELU},
+                  {"Identity", NORMA_ACTIVATION_IDENTITY},
+                  {"linear", NORMA_ACTIVATION_IDENTITY},
+                  {"Softplus", NORMA_ACTIVATION_SOFTPLUS},
+                  {"logistic", NORMA_ACTIVATION_SIGMOID}};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        norma_activation activation;
+        norma_test_ok(norma_activation_from_name(others[i].name, &activation));
+        norma_test_check(activation.kind == others[i].kind);
+    }
+    /* Near names of other functions are not taken for one of these. */
+    static const char *const refused[] = {"ReLU6",   "elu",    "SELU", "hardswish", "mish", "prelu",
+                                          "softmax", "swish2", "Sin",  "relu ",     ""};
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        norma_activation activation;
+        norma_test_fails(norma_activation_from_name(refused[i], &activation), NORMA_CONFIG,
+                         "unknown activation");
+    }
+    static const char *const kinds[] = {"Conv2d", "Conv2D", "CONV2D", "Convolution2D"};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        kind = NORMA_LAYER_LINEAR;
+        norma_test_ok(norma_layer_kind_from_name(kinds[i], &kind));
+        norma_test_check(kind == NORMA_LAYER_CONV2D);
+    }
+    norma_test_ok(norma_layer_kind_from_name("Dense", &kind));
+    norma_test_check(kind == NORMA_LAYER_LINEAR);
+    static const char *const others_refused[] = {"ConvTranspose2d", "Conv1d", "conv", "Bilinear"};
+    for (size_t i = 0; i < sizeof others_refused / sizeof others_refused[0]; i++)
+        norma_test_fails(norma_layer_kind_from_name(others_refused[i], &kind), NORMA_CONFIG,
+                         "unknown layer type");
     norma_test_fails(norma_bound_from_name("date", &bound), NORMA_CONFIG, "data");
 }
 
