@@ -8,8 +8,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import figures  # noqa: E402
 from figures import plt  # noqa: E402
 
-COLORS = {"rank20": "tab:blue", "vanilla": "tab:orange"}
-LABELS = {"rank20": "batch normalization", "vanilla": "none"}
+COLORS = {"rank20": "tab:blue", "vanilla": "tab:orange", "thesis5": "tab:orange"}
+LABELS = {"rank20": "batch normalization", "vanilla": "none", "thesis5": "none"}
 
 
 def main():
