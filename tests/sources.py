@@ -4,6 +4,7 @@
 layers   who includes what: one include root, folders that reach only where the table below lets them
 words    what a folder never calls: MPI's world, bare allocation, printing; no unfinished business
 shape    file lengths, names, and what stands at the top of the repository
+ledger   the verdicts of experiments/figures have their fields, and the pages made from them are up to date
 Each broken rule is a line file:line: what; the exit code is 1 if there is any.
 """
 
@@ -269,9 +270,17 @@ def check_top_level(files, report):
             report(top, 1, "does not belong at the top of the repository")
 
 
+def check_ledger(root, broken):
+    """Fields of the figures' verdicts, and the pages that are made from them."""
+    done = subprocess.run([sys.executable, os.path.join(root, "experiments", "figures", "ledger.py"), "--check"],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", check=False)
+    if done.returncode:
+        broken.extend(done.stdout.splitlines() or ["experiments/figures/ledger.py:1: --check fails"])
+
+
 def main(arguments):
     root = os.path.abspath(arguments[0] if arguments else os.path.dirname(__file__) + "/..")
-    wanted = arguments[1:] or ["layers", "words", "shape"]
+    wanted = arguments[1:] or ["layers", "words", "shape", "ledger"]
     files, from_git = tracked_files(root)
     texts = {}
     for path in files:
@@ -292,6 +301,8 @@ def main(arguments):
         check_folders(files, report)
         if from_git:
             check_top_level(files, report)
+    if "ledger" in wanted:
+        check_ledger(root, broken)
     for line in broken:
         print(line)
     n_sources = sum(f.endswith((".c", ".h")) for f in files)
