@@ -5,9 +5,11 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 norma_runtime *norma_test_runtime;
+bool norma_test_all;
 
 bool norma_test_agree(bool mine, const char *what, const char *file, int line)
 {
@@ -26,6 +28,7 @@ int norma_test_run_mpi(int argc, char **argv, const char *name, const struct CMU
                        size_t n_tests)
 {
     norma_test_start_watchdog();
+    norma_test_all = argc > 1 && strcmp(argv[1], "all") == 0;
     norma_status status = norma_runtime_open(&argc, &argv, &norma_test_runtime);
     if (!norma_test_runtime)
         return EXIT_FAILURE;

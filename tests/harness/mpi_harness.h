@@ -11,6 +11,9 @@
 /* The runtime of the test program. */
 extern norma_runtime *norma_test_runtime;
 
+/* True with the argument `all`: a test takes every step of a long walk, else some of them. */
+extern bool norma_test_all;
+
 /* True on all ranks when `mine` holds on all; otherwise prints where and on which rank it failed.
  */
 bool norma_test_agree(bool mine, const char *what, const char *file, int line);
