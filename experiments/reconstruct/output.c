@@ -72,6 +72,18 @@ static const field extra_fields[] = {
      EXTRA(REAL, activation_scale)},
 };
 
+#define STRUCTURE(member) COUNT, offsetof(norma_reconstruct_structure, member)
+static const field structure_fields[] = {
+    {"structural_rank", "1", "rank that the zeros of the source weights leave to the system",
+     STRUCTURE(rank)},
+    {"structural_deficiency", "1",
+     "structural_rank below the smaller of rows of the system and features", STRUCTURE(deficiency)},
+    {"structural_lost_channels", "1", "output channels that no solution scales to their target",
+     STRUCTURE(n_lost)},
+    {"structural_least_width", "1", "features of this seed that suffice, -1 when unknown",
+     STRUCTURE(least_width)},
+};
+
 #define RUN(kind, member) kind, offsetof(norma_evaluate_result, member)
 static const field run_fields[] = {
     {"output_max_error", "1", "largest difference of source and target outputs",
@@ -89,6 +101,7 @@ static const field run_fields[] = {
 enum {
     N_LAYER_FIELDS = sizeof layer_fields / sizeof layer_fields[0],
     N_EXTRA_FIELDS = sizeof extra_fields / sizeof extra_fields[0],
+    N_STRUCTURE_FIELDS = sizeof structure_fields / sizeof structure_fields[0],
     N_RUN_FIELDS = sizeof run_fields / sizeof run_fields[0],
     N_RUN_AVERAGED = 6 /* the first run_fields have _mean and _ci95 */
 };
@@ -244,6 +257,8 @@ static norma_status add_scalars(norma_reconstruct_output *output)
         add_numbered_dimension(output, "layer", output->n_layers, "layer of the target network"));
     NORMA_TRY(add_fields(output, layer_fields, N_LAYER_FIELDS, per_layer));
     NORMA_TRY(add_fields(output, extra_fields, N_EXTRA_FIELDS, per_layer));
+    if (output->with_structure)
+        NORMA_TRY(add_fields(output, structure_fields, N_STRUCTURE_FIELDS, per_layer));
     NORMA_TRY(add_solver_variable(output));
     NORMA_TRY(add_stopping_variable(output));
     norma_variable peak = {.name = "peak_memory",
@@ -286,7 +301,7 @@ int64_t norma_reconstruct_output_bytes(const norma_config *config,
         if (weights)
             numbers += c1 * (double)(norma_khatri_rao_width_first(&layer->shape) +
                                      norma_khatri_rao_width_second(&layer->shape));
-        numbers += N_LAYER_FIELDS + N_EXTRA_FIELDS + 2;
+        numbers += N_LAYER_FIELDS + N_EXTRA_FIELDS + N_STRUCTURE_FIELDS + 2;
     }
     numbers += inputs->dataset ? N_RUN_FIELDS + 2 + 2 * N_RUN_AVERAGED : 1;
     double bytes = 8 * numbers * replicas * cells +
@@ -304,6 +319,7 @@ norma_reconstruct_output_layout(norma_reconstruct_output *output, const norma_ru
     output->config = config;
     output->runtime = runtime;
     output->with_images = inputs->dataset != NULL;
+    output->with_structure = norma_reconstruct_structure_wanted(config);
     output->n_replicas = norma_config_get_integer(config, 0, "replicas");
     output->n_layers = first->n_layers;
     output->save_gamma = norma_config_get_sweep(config)->n_cells == 1;
@@ -323,7 +339,8 @@ norma_reconstruct_output_layout(norma_reconstruct_output *output, const norma_ru
 norma_status norma_reconstruct_output_layer(const norma_reconstruct_writer *writer, int64_t cell,
                                             int64_t replica, int64_t layer,
                                             const norma_layer_solution *solution,
-                                            const norma_reconstruct_layer_extra *extra)
+                                            const norma_reconstruct_layer_extra *extra,
+                                            const norma_reconstruct_structure *structure)
 {
     const int64_t at[] = {replica, layer};
     int64_t start[NORMA_MAX_DIMENSIONS];
@@ -331,6 +348,8 @@ norma_status norma_reconstruct_output_layer(const norma_reconstruct_writer *writ
         NORMA_TRY(write_field(writer, &layer_fields[i], cell, at, 2, solution));
     for (int i = 0; i < N_EXTRA_FIELDS; i++)
         NORMA_TRY(write_field(writer, &extra_fields[i], cell, at, 2, extra));
+    for (int i = 0; writer->output->with_structure && i < N_STRUCTURE_FIELDS; i++)
+        NORMA_TRY(write_field(writer, &structure_fields[i], cell, at, 2, structure));
     int8_t solver = (int8_t)solution->solver;
     int8_t stopping = (int8_t)solution->stopping;
     norma_sweep_dimensions_index(writer->output->config, cell, at, 2, start);

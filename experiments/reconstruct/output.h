@@ -6,6 +6,7 @@
  * single cell, in /cells/NNNNNN/layers/NNN in a sweep.
  */
 #include "experiments/reconstruct/setup.h"
+#include "experiments/reconstruct/structure.h"
 #include "io/result/result.h"
 #include "mpi/runtime/team.h"
 
@@ -28,6 +29,7 @@ typedef struct norma_reconstruct_output {
     const norma_config *config;   /* borrowed */
     const norma_runtime *runtime; /* borrowed */
     bool save_gamma, save_weights, with_images;
+    bool with_structure; /* some source weights may be zero */
     int64_t n_replicas, n_layers;
 } norma_reconstruct_output;
 
@@ -70,7 +72,8 @@ NORMA_MUST_USE norma_status norma_reconstruct_output_add_cell(norma_reconstruct_
 /* The scalars of one layer. Collective over the writer's team. */
 NORMA_MUST_USE norma_status norma_reconstruct_output_layer(
     const norma_reconstruct_writer *writer, int64_t cell, int64_t replica, int64_t layer,
-    const norma_layer_solution *solution, const norma_reconstruct_layer_extra *extra);
+    const norma_layer_solution *solution, const norma_reconstruct_layer_extra *extra,
+    const norma_reconstruct_structure *structure);
 
 /* The arrays of one layer: affine maps, weights. Collective over the writer's team. */
 NORMA_MUST_USE norma_status norma_reconstruct_output_arrays(const norma_reconstruct_writer *writer,

@@ -2,6 +2,7 @@
 
 #include "experiments/reconstruct/output.h"
 #include "experiments/reconstruct/solver.h"
+#include "experiments/reconstruct/structure.h"
 #include "mpi/evaluate/evaluate_statistics.h"
 #include "mpi/plan/expect.h"
 #include "mpi/runtime/log.h"
@@ -161,6 +162,9 @@ static norma_status print_cell(const need *n, const norma_plan_machine *machine,
     norma_log_result("#layer    c2    c0    n_rows        c1       solver      grid  idle "
                      "bytes_per_rank      flops   seconds");
     NORMA_TRY(print_layers(n, machine, rates, &solve_flops, &seconds, &longest));
+    if (norma_reconstruct_structure_wanted(n->config))
+        NORMA_TRY(norma_reconstruct_structure_print(n->config, n->inputs, n->cell->number,
+                                                    norma_reconstruct_memory_per_rank(machine)));
     NORMA_TRY(evaluation_cost(n, machine->n_ranks, &evaluation));
     norma_plan_format_bytes_local((double)peak_bytes(n, machine->n_ranks), peak, sizeof peak);
     norma_plan_format_bytes_local((double)machine->node_memory, available, sizeof available);

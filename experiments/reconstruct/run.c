@@ -137,8 +137,36 @@ norma_status norma_reconstruct_run_write(const norma_reconstruct_writer *writer,
                                          int64_t number, const norma_reconstruct_record *record)
 {
     NORMA_TRY(norma_reconstruct_output_layer(writer, cell->number, replica, number,
-                                             &record->solution, &record->extra));
+                                             &record->solution, &record->extra,
+                                             &record->structure));
     return norma_reconstruct_output_arrays(writer, cell, replica, number);
+}
+
+/* Before the solution: is it possible with the zeros of this draw? */
+static norma_status examine(norma_reconstruct_run *run, const norma_team *team,
+                            const norma_reconstruct_cell *cell, int64_t replica, int64_t number,
+                            norma_reconstruct_structure *structure)
+{
+    char text[NORMA_RECONSTRUCT_STRUCTURE_TEXT];
+    if (!run->output.with_structure)
+        return NORMA_OK;
+    NORMA_TRY(norma_reconstruct_structure_measure(
+        team, cell, number, norma_reconstruct_memory_per_rank(&run->machine), structure));
+    if (norma_reconstruct_structure_is_short(structure))
+        norma_log_warning("cell %lld, replica %lld, layer %lld: %s", (long long)cell->number,
+                          (long long)replica, (long long)number,
+                          norma_reconstruct_structure_describe(structure, text));
+    return NORMA_OK;
+}
+
+/* A failure that the structure explains. */
+static norma_status explain(norma_status status, const norma_reconstruct_structure *structure)
+{
+    char text[NORMA_RECONSTRUCT_STRUCTURE_TEXT];
+    if (status != NORMA_NUMERIC || !norma_reconstruct_structure_is_short(structure))
+        return status;
+    return norma_status_context(status,
+                                "%s: ", norma_reconstruct_structure_describe(structure, text));
 }
 
 norma_status norma_reconstruct_run_layer(norma_reconstruct_run *run,
@@ -156,8 +184,10 @@ norma_status norma_reconstruct_run_layer(norma_reconstruct_run *run,
 
     status = norma_reconstruct_pair_init(cell, &run->inputs, number, replica);
     NORMA_GOTO(status, norma_agree(comm, status));
+    NORMA_GOTO(status, examine(run, writer->team, cell, replica, number, &record->structure));
     norma_layer_problem problem = norma_reconstruct_problem(cell, number);
-    NORMA_GOTO(status, norma_layer_solve(comm, &problem, &options, &solution));
+    status = norma_layer_solve(comm, &problem, &options, &solution);
+    NORMA_GOTO(status, explain(status, &record->structure));
     NORMA_GOTO(status, make_maps(comm, cell, evaluate, number, &solution));
 
     if (run->output.save_gamma)

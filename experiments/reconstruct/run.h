@@ -5,6 +5,7 @@
 #include "experiments/reconstruct/output.h"
 #include "experiments/reconstruct/plan.h"
 #include "experiments/reconstruct/setup.h"
+#include "experiments/reconstruct/structure.h"
 
 typedef struct norma_reconstruct_run {
     const norma_runtime *runtime; /* borrowed, as is the next */
@@ -24,6 +25,7 @@ typedef struct norma_reconstruct_row {
 typedef struct norma_reconstruct_record {
     norma_layer_solution solution; /* its arrays NULL */
     norma_reconstruct_layer_extra extra;
+    norma_reconstruct_structure structure; /* where output.with_structure */
 } norma_reconstruct_record;
 
 /* Opens and lays out the result, and prints how ranks share a layer. Collective. */
