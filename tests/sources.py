@@ -162,14 +162,19 @@ def check_library(path, layer, name):
     return f"<{name}> is in no list of {os.path.basename(__file__)}"
 
 
+def home_of(path):
+    """The folder of a subcommand, also of files in folders below it."""
+    return os.path.dirname(path).split("/")[:2]
+
+
 def check_own(path, layer, name, known):
     """Why the file may not include "name", or None."""
     if name not in known:
         return f'"{name}" is no path from the root of the tree'
     if any(within(name, folder) for folder in LAYERS[layer]):
         return None
-    if layer == "experiments" and os.path.dirname(path) == os.path.dirname(name):
-        return None  # a subcommand's own folder, never another's
+    if layer == "experiments" and home_of(path) == home_of(name):
+        return None  # a subcommand's own folder and those below it, never another's
     return f'{os.path.dirname(path)} may not include "{name}"'
 
 

@@ -5,8 +5,8 @@
  * [sweep..., replica, layer] or [sweep..., replica]; arrays stand in /layers/NNN when the run has a
  * single cell, in /cells/NNNNNN/layers/NNN in a sweep.
  */
+#include "experiments/reconstruct/construct/structure.h"
 #include "experiments/reconstruct/setup.h"
-#include "experiments/reconstruct/structure.h"
 #include "io/result/result.h"
 #include "mpi/runtime/team.h"
 

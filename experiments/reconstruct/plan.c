@@ -1,8 +1,8 @@
 #include "experiments/reconstruct/plan.h"
 
+#include "experiments/reconstruct/construct/structure.h"
 #include "experiments/reconstruct/output.h"
 #include "experiments/reconstruct/solver.h"
-#include "experiments/reconstruct/structure.h"
 #include "mpi/evaluate/evaluate_statistics.h"
 #include "mpi/plan/expect.h"
 #include "mpi/runtime/log.h"

@@ -2,10 +2,10 @@
 #define NORMA_EXPERIMENTS_RECONSTRUCT_RUN_H
 /* The steps of a reconstruction: a layer solved, a network compared, a line of the table. */
 #include "experiments/job/job.h"
+#include "experiments/reconstruct/construct/structure.h"
 #include "experiments/reconstruct/output.h"
 #include "experiments/reconstruct/plan.h"
 #include "experiments/reconstruct/setup.h"
-#include "experiments/reconstruct/structure.h"
 
 typedef struct norma_reconstruct_run {
     const norma_runtime *runtime; /* borrowed, as is the next */

@@ -1,4 +1,4 @@
-#include "experiments/reconstruct/structure.h"
+#include "experiments/reconstruct/construct/structure.h"
 
 #include "mpi/runtime/log.h"
 #include "src/base/mem.h"

@@ -1,5 +1,5 @@
-#ifndef NORMA_EXPERIMENTS_RECONSTRUCT_STRUCTURE_H
-#define NORMA_EXPERIMENTS_RECONSTRUCT_STRUCTURE_H
+#ifndef NORMA_EXPERIMENTS_RECONSTRUCT_CONSTRUCT_STRUCTURE_H
+#define NORMA_EXPERIMENTS_RECONSTRUCT_CONSTRUCT_STRUCTURE_H
 /* The structural rank of a layer's draw, and the least width of its seed, known before it is solved
  * (src/features/structural_rank.h). */
 #include "experiments/reconstruct/setup.h"
