@@ -154,6 +154,36 @@ def save(figure, path):
 COLORS = ["tab:blue", "tab:orange", "tab:green"]
 
 
+def mean_field(result):
+    """Of THESIS Fig. 3.2 to 3.4: a function of activation, batch and width that gives the predicted stationary root mean
+    square of ||G - G*||_F and the second term of the bound of Theorem 3.2 with its unknown constants set to 1, from the
+    file of `norma meanfield` NAME_meanfield.h5 beside NAME.h5; None without it."""
+    path = os.path.splitext(result)[0] + "_meanfield.h5"
+    if not os.path.exists(path):
+        return None
+    theory = Result(path)
+
+    def predict(act, batch, width):
+        where = {"act": act, "batch": batch, "width": width}
+        diagonal, other = np.ravel(theory.get("gram_fixed_point", **where))
+        eigenvalues = diagonal - other, diagonal + (batch - 1) * other
+        condition = max(eigenvalues) / min(eigenvalues) if min(eigenvalues) > 1e-12 else math.inf
+        level = float(np.ravel(theory.get("gram_distance_stationary", **where))[0])
+        return level, condition * batch * math.sqrt(math.log(width / batch) / width)
+
+    return predict
+
+
+def draw_mean_field(axes, predict, act, color, batches, widths, x):
+    """Predicted levels (dotted) and bounds (dash-dotted, where finite) of an activation at the points x."""
+    levels, bounds = np.array([predict(act, n, d) for n, d in zip(batches, widths)]).T
+    axes.plot(x, levels, color=color, linestyle=":", linewidth=0.8)
+    if np.all(np.isfinite(bounds)):
+        axes.plot(x, bounds, color=color, linestyle="-.", linewidth=0.8)
+    print(f"{act:9} predicted levels " + " ".join(f"{v:.4f}" for v in levels) + "   bounds " +
+          " ".join(f"{v:.3g}" for v in bounds))
+
+
 def gram_distance(script, description, option, symbol):
     """The plot.py of THESIS Fig. 3.3 and 3.4: ||G - G*||_F at the last layer against an option, `width` or `batch`."""
     given = arguments(script, description)
@@ -168,13 +198,20 @@ def gram_distance(script, description, option, symbol):
         print(f"{act:9} exponent of the {option}: {slope(np.log(values), np.log(mean)):.3f}")
     n, d = (np.sort(np.array(result.option(name), dtype=float)) for name in ("batch", "width"))
     axes.plot(values, n / np.sqrt(d), "k--", linewidth=0.8, label=r"$n / \sqrt{d}$")
-    axes.plot(values, linear_distance(n, d) + 0 * values, color=COLORS[0], linestyle=":", linewidth=0.8,
-              label="identity, leading order in 1/d")
+    predict = mean_field(given.result)
+    if predict:
+        title = "dotted: predicted level\ndash-dotted: bound, constants 1"
+        for act, color in zip(result.option("act"), COLORS):
+            draw_mean_field(axes, predict, act, color, n + 0 * values, d + 0 * values, values)
+    else:
+        title = "dotted: identity, predicted level"
+        axes.plot(values, linear_distance(n, d) + 0 * values, color=COLORS[0], linestyle=":", linewidth=0.8)
     axes.set(xscale="log", yscale="log", xlabel=f"{option} {symbol}", ylabel=r"$||G_l - G_*||_F$")
     axes.set_xticks(values, [str(v) for v in values])
     axes.minorticks_off()
-    axes.set_yticks([0.2, 0.5, 1, 2, 5], ["0.2", "0.5", "1", "2", "5"])
-    axes.legend()
+    ticks = [0.2, 0.5, 1, 2, 5, 10, 20, 50] if predict else [0.2, 0.5, 1, 2, 5]
+    axes.set_yticks(ticks, [f"{t:g}" for t in ticks])
+    axes.legend(title=title, title_fontsize=7, fontsize=7)
     save(picture, given.output)
 
 
