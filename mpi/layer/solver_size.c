@@ -116,11 +116,15 @@ norma_status norma_solver_size_mixed(const norma_layer_problem *problem,
     return size_direct(problem, options, n_ranks, true, c);
 }
 
-static norma_status size_dense(const norma_layer_problem *problem, int n_ranks, bool vectors,
+static norma_status size_dense(const norma_layer_problem *problem,
+                               const norma_solver_options *options, int n_ranks, bool vectors,
                                norma_layer_choice *c)
 {
-    norma_dense_size size = {
-        .n_rows = c->n_system, .n_columns = c->n_used, .block = c->block_size, .vectors = vectors};
+    norma_dense_size size = {.n_rows = c->n_system,
+                             .n_columns = c->n_used,
+                             .block = c->block_size,
+                             .vectors = vectors,
+                             .memory_per_rank = options->memory_per_rank};
     c->grid = norma_dense_grid_local(&size, n_ranks);
     c->iterations = 1;
     c->flops = norma_dense_flops_local(c->n_system, c->n_used, size.vectors);
@@ -133,25 +137,22 @@ norma_status norma_solver_size_qr(const norma_layer_problem *problem,
                                   const norma_solver_options *options, int n_ranks,
                                   norma_layer_choice *c)
 {
-    (void)options;
-    return size_dense(problem, n_ranks, false, c);
+    return size_dense(problem, options, n_ranks, false, c);
 }
 
 norma_status norma_solver_size_svd(const norma_layer_problem *problem,
                                    const norma_solver_options *options, int n_ranks,
                                    norma_layer_choice *c)
 {
-    (void)options;
-    return size_dense(problem, n_ranks, true, c);
+    return size_dense(problem, options, n_ranks, true, c);
 }
 
 norma_status norma_solver_size_lbfgs_svd(const norma_layer_problem *problem,
                                          const norma_solver_options *options, int n_ranks,
                                          norma_layer_choice *c)
 {
-    (void)options;
     double share = ceil((double)c->n_used / n_ranks);
-    norma_status status = size_dense(problem, n_ranks, true, c);
+    norma_status status = size_dense(problem, options, n_ranks, true, c);
     c->iterations = LBFGS_PRECONDITIONED_ITERATIONS;
     c->bytes += norma_lbfgs_bytes_local(c->n_system, (int64_t)share, c->history);
     return status;

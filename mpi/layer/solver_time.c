@@ -15,6 +15,8 @@ static const double qr_part = 0.68;        /* of dgemm: QR factors, at best */
 static const double qr_half = 600;         /* equations */
 static const double svd_part = 0.3;        /* of dgemm: dgesvd while the matrix is in cache */
 static const double svd_half = 2000;       /* equations: half of that, beyond the cache */
+static const double divide_part = 0.8;     /* of dgemm: divide and conquer on one rank */
+static const double divide_half = 6000;    /* equations: half of that, beyond the cache */
 static const double entry_flops = 250;     /* of dgemm: assembling one entry (assembly) */
 static const double normal_flops = 150;    /* of dgemm: drawing one weight */
 
@@ -91,10 +93,12 @@ void norma_solver_time_svd(const norma_solver_price *e, norma_solver_seconds *ou
 {
     double fewer = fmin(e->n, e->c1);
     double reached = svd_part / (1 + fewer / svd_half);
+    double divided = divide_part / (1 + fewer / divide_half);
     double without_vectors = 8.0 / 3 / 22;
     double rate = e->dgemm * e->n_active;
     out->assembly = n_spectra(e) * e->n * e->c1 * entry_flops / rate;
-    out->solution = e->choice->flops / (reached * rate) + 4 * e->product;
+    out->solution = e->choice->flops / ((e->n_active > 1 ? reached : divided) * rate);
+    out->solution += 4 * e->product;
     out->condition = e->closed ? without_vectors * e->choice->flops / (reached * rate) : 0;
 }
 

@@ -59,6 +59,19 @@ void pdgesvd_(const char *jobu, const char *jobvt, const int *m, const int *n, d
               const int *ju, const int *descu, double *vt, const int *ivt, const int *jvt,
               const int *descvt, double *work, const int *lwork, int *info);
 
+/* A = Q B P' with B bidiagonal, and products with Q and P. */
+void dgebrd_(const int *m, const int *n, double *a, const int *lda, double *d, double *e,
+             double *tauq, double *taup, double *work, const int *lwork, int *info);
+void dormbr_(const char *vect, const char *side, const char *trans, const int *m, const int *n,
+             const int *k, const double *a, const int *lda, const double *tau, double *c,
+             const int *ldc, double *work, const int *lwork, int *info);
+
+/* Singular values and vectors of a bidiagonal matrix by divide and conquer ("I"; q and iq are not
+ * referenced); work [3 n^2 + 4 n], iwork [8 n]. */
+void dbdsdc_(const char *uplo, const char *compq, const int *n, double *d, double *e, double *u,
+             const int *ldu, double *vt, const int *ldvt, double *q, int *iq, double *work,
+             int *iwork, int *info);
+
 /* Singular values of a bidiagonal matrix to high relative accuracy; work [4 n]. */
 void dlasq1_(const int *n, double *d, double *e, double *work, int *info);
 

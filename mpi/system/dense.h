@@ -7,7 +7,7 @@
  *
  * Numbers of elements and of workspace are 32-bit integers inside ScaLAPACK, which wraps silently
  * beyond them; its SVD needs a workspace of about 2 n^2 / P numbers on each of P ranks. One rank
- * runs LAPACK itself, whose workspace is short.
+ * runs LAPACK itself: by divide and conquer with 3 n^2 numbers, or by QR iteration.
  */
 #include "mpi/linalg/grid.h"
 #include "mpi/system/system.h"
@@ -19,10 +19,13 @@
 typedef struct norma_dense_size {
     int64_t n_rows, n_columns;
     int64_t block;
-    bool vectors; /* singular value decomposition, with its vectors; false: QR */
+    bool vectors;           /* singular value decomposition, with its vectors; false: QR */
+    double memory_per_rank; /* bytes that a rank may use; 0: no bound */
 } norma_dense_size;
 
-/* The grid for such a matrix; one rank for a single row or column. Local, pure. */
+/* The grid for such a matrix; one rank for a single row or column. The decomposition with vectors
+ * stays on one rank, where divide and conquer (mpi/system/divide.h) is faster than ScaLAPACK's QR
+ * iteration on tens of ranks, while memory and 32-bit counts allow it. Local, pure. */
 norma_grid_shape norma_dense_grid_local(const norma_dense_size *size, int n_ranks);
 
 /* Numbers of workspace that a rank needs for the decomposition on a grid. Local, pure. */

@@ -8,6 +8,7 @@
 #include "mpi/runtime/progress.h"
 #include "mpi/system/assemble.h"
 #include "mpi/system/dense.h"
+#include "mpi/system/divide.h"
 #include "src/base/mem.h"
 
 #include <float.h>
@@ -83,7 +84,36 @@ void norma_svd_apply_inverse(void *context, const double *b, double *x)
     apply_transpose(w, w->right, w->along, x);
 }
 
-/* The decomposition of a, which is overwritten; left NULL: singular values only. */
+/* By divide and conquer, on the rank that holds all of a; *good says on all ranks that it is. */
+static norma_status divide(const norma_svd *w, norma_dmat *a, double *buffer, bool *good)
+{
+    int n_good = 0;
+    int *integers = NULL;
+    bool alone = w->grid->row >= 0;
+    norma_status status = NORMA_OK;
+    if (alone)
+        status = NORMA_ALLOC(integers, norma_divide_integers_local(w->m, w->n));
+    if (alone && status == NORMA_OK) {
+        const norma_divide_matrices matrices = {.m = (int)w->m,
+                                                .n = (int)w->n,
+                                                .a = a->data,
+                                                .left = w->left->data,
+                                                .right = w->right->data,
+                                                .lda = a->descriptor[8],
+                                                .ld_left = w->left->descriptor[8],
+                                                .ld_right = w->right->descriptor[8]};
+        bool here = false;
+        status = norma_divide_decompose_local(&matrices, w->sigma, buffer, integers, &here);
+        n_good = here ? 1 : 0;
+    }
+    NORMA_FREE(integers);
+    MPI_Allreduce(MPI_IN_PLACE, &n_good, 1, MPI_INT, MPI_SUM, w->system->comm);
+    *good = n_good > 0;
+    return norma_agree(w->system->comm, status);
+}
+
+/* The decomposition of a, which is overwritten, by QR iteration; left NULL: singular values only.
+ */
 static norma_status decompose_local(const norma_dmat *a, const norma_dmat *left,
                                     const norma_dmat *right, double *sigma, double *buffer,
                                     int n_buffer)
@@ -116,6 +146,15 @@ static norma_status decompose_local(const norma_dmat *a, const norma_dmat *left,
     return NORMA_OK;
 }
 
+static norma_dense_size size_of(const norma_svd *w, int64_t n_rows)
+{
+    return (norma_dense_size){.n_rows = n_rows,
+                              .n_columns = w->n,
+                              .block = w->system->block_size,
+                              .vectors = true,
+                              .memory_per_rank = w->system->memory_per_rank};
+}
+
 /* Assembles the leading n_rows rows and decomposes them; vectors: into left and right. */
 static norma_status decompose(norma_svd *w, int64_t n_rows, bool vectors,
                               norma_layer_solution *solution, double *seconds)
@@ -124,7 +163,7 @@ static norma_status decompose(norma_svd *w, int64_t n_rows, bool vectors,
     int64_t block = s->block_size;
     norma_dmat *a = NULL;
     double *buffer = NULL;
-    const norma_dense_size size = {n_rows, w->n, block, true};
+    const norma_dense_size size = size_of(w, n_rows);
     int64_t n_buffer = norma_dense_workspace_local(&size, w->grid->shape);
     norma_status status = norma_agree(s->comm, NORMA_ALLOC(buffer, n_buffer));
     NORMA_GOTO(status, status);
@@ -133,15 +172,27 @@ static norma_status decompose(norma_svd *w, int64_t n_rows, bool vectors,
         NORMA_GOTO(status, norma_dmat_create_rectangle(w->grid, w->m, w->k, block, &w->left));
         NORMA_GOTO(status, norma_dmat_create_rectangle(w->grid, w->k, w->n, block, &w->right));
     }
-    double start = norma_progress_clock_local();
-    NORMA_GOTO(status, norma_assemble_system(s->rule, s->problem->w1, s->problem->w2, a));
-    MPI_Barrier(s->comm);
-    double assembled = norma_progress_clock_local();
-    NORMA_GOTO(status, norma_agree(s->comm, decompose_local(a, w->left, w->right, w->sigma, buffer,
-                                                            (int)n_buffer)));
+    bool good = false;
+    bool divides = vectors && w->grid->shape.n_rows * w->grid->shape.n_columns == 1 &&
+                   norma_divide_fits_local(w->m, w->n);
+    for (int attempt = divides ? 0 : 1; attempt < 2 && !good; attempt++) {
+        double start = norma_progress_clock_local();
+        NORMA_GOTO(status, norma_assemble_system(s->rule, s->problem->w1, s->problem->w2, a));
+        MPI_Barrier(s->comm);
+        double assembled = norma_progress_clock_local();
+        if (attempt == 0)
+            NORMA_GOTO(status, divide(w, a, buffer, &good));
+        else
+            NORMA_GOTO(status, norma_agree(s->comm, decompose_local(a, w->left, w->right, w->sigma,
+                                                                    buffer, (int)n_buffer)));
+        if (attempt == 0 && !good)
+            norma_log_detail("%s: divide and conquer failed or disagrees with QR iteration, which "
+                             "takes over",
+                             s->name);
+        solution->seconds_assembly += assembled - start;
+        *seconds += norma_progress_clock_local() - assembled;
+    }
     MPI_Bcast(w->sigma, (int)(n_rows < w->n ? n_rows : w->n), MPI_DOUBLE, 0, s->comm);
-    solution->seconds_assembly += assembled - start;
-    *seconds += norma_progress_clock_local() - assembled;
 done:
     norma_dmat_destroy_local(&a);
     NORMA_FREE(buffer);
@@ -198,7 +249,7 @@ norma_status norma_svd_measure_rows(norma_svd *w, norma_layer_solution *solution
 static norma_status start(norma_svd *w)
 {
     int n_ranks = 0;
-    const norma_dense_size size = {w->m, w->n, w->system->block_size, true};
+    const norma_dense_size size = size_of(w, w->m);
     MPI_Comm_size(w->system->comm, &n_ranks);
     NORMA_TRY(norma_dense_check_local(&size, n_ranks));
     norma_status status = NORMA_ALLOC(w->sigma, w->k);

@@ -450,6 +450,28 @@ static void test_condition_numbers(void **state)
     }
 }
 
+/* Where no rank has the memory for all of the matrix, ScaLAPACK decomposes it on all ranks. */
+static void test_spread_decomposition(void **state)
+{
+    (void)state;
+    const int shape = 5;
+    int64_t n = n_equations(shape);
+    for (int width = 0; width < NORMA_N_WIDTHS; width++)
+        for (int64_t excess = -(n / 3); excess <= n / 3; excess += n / 3) {
+            fixture f = fixture_create(shape, (norma_width)width, excess);
+            norma_solver_options options = {
+                .solver = NORMA_SOLVER_SVD, .block_size = 8, .memory_per_rank = 1};
+            norma_layer_solution s;
+            norma_test_ok_all(
+                norma_layer_solve(norma_test_runtime->world, &f.problem, &options, &s));
+            norma_test_check_all(agrees(&f, &s));
+            norma_test_check_all((s.grid_rows * s.grid_columns > 1) ==
+                                 (norma_test_runtime->size > 1));
+            norma_layer_solution_clear(&s);
+            fixture_destroy(&f);
+        }
+}
+
 /* Blocks larger than the matrix, of one row, and the default. */
 static void test_any_block_size(void **state)
 {
@@ -470,7 +492,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_all_solvers_all_shapes), cmocka_unit_test(test_all_solvers_residual),
     cmocka_unit_test(test_skip_equal_to_target),   cmocka_unit_test(test_unequal_sizes),
     cmocka_unit_test(test_deficient_rank),         cmocka_unit_test(test_condition_numbers),
-    cmocka_unit_test(test_any_block_size),
+    cmocka_unit_test(test_any_block_size),         cmocka_unit_test(test_spread_decomposition),
 };
 
 norma_test_main_mpi("mpi.solvers", tests)
