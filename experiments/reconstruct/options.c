@@ -16,6 +16,12 @@
 static const char *const skip_kernels[] = {"1x1", NORMA_RECONSTRUCT_WHOLE_KERNEL, NULL};
 static const char *const stores[] = {"auto", "yes", "no", NULL};
 static const char *const precisions[] = {"double", NORMA_RECONSTRUCT_SINGLE, NULL};
+const char *const norma_reconstruct_conditions[] = {
+    [NORMA_CONDITION_FULL] = "full",
+    [NORMA_CONDITION_ESTIMATE] = "estimate",
+    [NORMA_CONDITION_NONE] = "none",
+    NULL,
+};
 static const char *const saved[] = {NORMA_RECONSTRUCT_SAVE_GAMMA, NORMA_RECONSTRUCT_SAVE_WEIGHTS,
                                     NORMA_RECONSTRUCT_SAVE_NONE, NULL};
 
@@ -184,6 +190,15 @@ static const norma_option options[] = {
      .help = "How the linear system of a layer is solved. The three lbfgs solvers give the answer "
              "they stop with, however far from exact, and the reason; all others reach the "
              "rounding floor or fail."},
+    {.name = "condition",
+     .type = NORMA_OPTION_CHOICE,
+     .group = "Solution",
+     .default_text = "estimate",
+     .choices = norma_reconstruct_conditions,
+     .help = "How far condition numbers are measured. full: to 1e-3 and better, which may take as "
+             "long as the solution. estimate: both extreme singular values to about 10%; "
+             "condition_error in the file says how well. none: not at all; the file has missing "
+             "values."},
     {.name = "solver-precision",
      .type = NORMA_OPTION_CHOICE,
      .many = NORMA_SWEEP,

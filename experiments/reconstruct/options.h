@@ -14,6 +14,9 @@ extern const norma_command norma_reconstruct_plan_command;
 /* The text in a result that norma_reconstruct_digest gave. */
 #define NORMA_RECONSTRUCT_DIGEST_NAME "/target_digest"
 
+/* The choices of --condition, in the order of norma_condition_effort. */
+extern const char *const norma_reconstruct_conditions[];
+
 /* The choice of --precision that is not the default. */
 #define NORMA_RECONSTRUCT_SINGLE "single"
 

@@ -37,6 +37,8 @@ static const field layer_fields[] = {
      LAYER(REAL, condition_number)},
     {"condition_number_solved", "1", "condition number of the system solved, closing row included",
      LAYER(REAL, condition_number_solved)},
+    {"condition_error", "1", "relative error of condition_number, estimated",
+     LAYER(REAL, condition_error)},
     {"sigma_max", "1", "largest singular value of M's n_used features", LAYER(REAL, sigma_max)},
     {"sigma_min", "1", "smallest nonzero singular value of M's n_used features",
      LAYER(REAL, sigma_min)},
@@ -333,6 +335,9 @@ norma_reconstruct_output_layout(norma_reconstruct_output *output, const norma_ru
         NORMA_TRY(norma_result_write_text(file, NORMA_RECONSTRUCT_DIGEST_NAME,
                                           "hash of the target's weights", digest));
     NORMA_TRY(add_scalars(output));
+    NORMA_TRY(norma_result_set_text(
+        file, "/condition_number", "method",
+        norma_reconstruct_conditions[norma_config_get_choice(config, 0, "condition")]));
     return norma_result_set_default(file, "/rmse");
 }
 

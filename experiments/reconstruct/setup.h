@@ -59,8 +59,9 @@ typedef struct norma_reconstruct_cell {
     norma_residual residual;
     norma_skip_spec skip; /* without layer, replica and values */
     norma_solver solver;
-    norma_store store;      /* of the weights */
-    bool solves_single;     /* --solver-precision single */
+    norma_store store;  /* of the weights */
+    bool solves_single; /* --solver-precision single */
+    norma_condition_effort condition;
     int64_t lbfgs_history;  /* 0: the solver's own */
     int64_t max_iterations; /* 0: the solver's own */
     norma_bound bound;

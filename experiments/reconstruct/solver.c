@@ -37,6 +37,7 @@ norma_status norma_reconstruct_solver_init(const norma_config *config, norma_rec
     cell->solver = (norma_solver)norma_config_get_choice(config, i, "solver");
     cell->solves_single =
         strcmp(norma_config_get_text(config, i, "solver-precision"), NORMA_RECONSTRUCT_SINGLE) == 0;
+    cell->condition = (norma_condition_effort)norma_config_get_choice(config, i, "condition");
     if (norma_config_has(config, "lbfgs-history"))
         cell->lbfgs_history = norma_config_get_integer(config, i, "lbfgs-history");
     if (norma_config_has(config, "max-iterations"))
@@ -52,6 +53,7 @@ norma_solver_options norma_reconstruct_solver_options(const norma_reconstruct_ce
                                   .max_iterations = cell->max_iterations,
                                   .history = cell->lbfgs_history,
                                   .single = cell->solves_single,
+                                  .condition = cell->condition,
                                   .memory_per_rank = memory_per_rank,
                                   .seed = cell->seed};
 }

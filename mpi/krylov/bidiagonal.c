@@ -10,11 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Fewer steps by a fifth changed the smallest singular value by less than this, relatively. */
-#define SETTLED 3e-4
-/* And the directions of the start vector are known to this part: a smallest singular value that
- * rests on the second smallest would be overtaken. */
-#define RESOLVED 1e-8
+const norma_bidiagonal_accuracy norma_bidiagonal_full = {.settled = 3e-4, .resolved = 1e-8};
+const norma_bidiagonal_accuracy norma_bidiagonal_rough = {.settled = 0.02, .resolved = 1e-6};
 
 norma_status norma_bidiagonal_create_local(norma_product *product, norma_product_form form,
                                            int64_t max_steps, norma_bidiagonal **out)
@@ -92,15 +89,19 @@ static double gradient_of(const double *links, int64_t n_links)
 
 /* Extreme singular values by the coefficients so far; true when the smallest one has settled. The
  * rectangular matrix, last beta included, knows A on its row space only: no zero disturbs it. */
-static bool read_singular_values(const norma_bidiagonal *p, double *largest, double *smallest)
+static bool read_singular_values(const norma_bidiagonal *p, norma_bidiagonal_accuracy accuracy,
+                                 double *largest, double *smallest, double *error)
 {
     int64_t n_before = 2 * (p->n_links * 4 / 10);
     *largest = norma_condition_largest_link_local(p->links, p->n_links);
     *smallest = norma_condition_smallest_link_local(p->links, p->n_links);
-    if (n_before == 0 || gradient_of(p->links, p->n_links) > RESOLVED)
+    *error = 1;
+    if (n_before == 0)
         return false;
     double before = norma_condition_smallest_link_local(p->links, n_before);
-    return before <= *smallest * (1 + SETTLED);
+    *error = fmin(1, before / *smallest - 1);
+    return gradient_of(p->links, p->n_links) <= accuracy.resolved &&
+           before <= *smallest * (1 + accuracy.settled);
 }
 
 /* True when the last step found no direction but rounding: alpha after all of A', beta after all of
@@ -125,7 +126,8 @@ bool norma_bidiagonal_run(norma_bidiagonal *p, int64_t n_steps)
     return false;
 }
 
-bool norma_bidiagonal_settle(norma_bidiagonal *p, double *largest, double *smallest)
+bool norma_bidiagonal_settle(norma_bidiagonal *p, norma_bidiagonal_accuracy accuracy,
+                             double *largest, double *smallest, double *error)
 {
     int64_t n_features = norma_product_n_features_local(p->product);
     int64_t n_fewer = n_features < p->n_rows ? n_features : p->n_rows;
@@ -135,8 +137,10 @@ bool norma_bidiagonal_settle(norma_bidiagonal *p, double *largest, double *small
         bool exhausted = is_null(p, p->alpha) || is_null(p, p->beta);
         bool full = p->n_links + 2 > p->max_links;
         if (k >= next || exhausted || full) {
-            if (read_singular_values(p, largest, smallest))
+            if (read_singular_values(p, accuracy, largest, smallest, error))
                 return true;
+            if (exhausted && k >= n_fewer)
+                *error = 0;
             if (exhausted || full)
                 return k >= n_fewer;
             next = k < 16 ? 20 : k + k / 4;
@@ -150,7 +154,8 @@ bool norma_bidiagonal_settle(norma_bidiagonal *p, double *largest, double *small
 
 norma_status norma_bidiagonal_measure(MPI_Comm comm, norma_product *product,
                                       norma_product_form form, int64_t max_steps, uint64_t seed,
-                                      double *largest, double *smallest)
+                                      norma_bidiagonal_accuracy accuracy, double *largest,
+                                      double *smallest, double *error)
 {
     const norma_rng_stream stream = {.purpose = NORMA_RNG_START_VECTOR};
     norma_bidiagonal *p = NULL;
@@ -163,7 +168,7 @@ norma_status norma_bidiagonal_measure(MPI_Comm comm, norma_product *product,
     norma_rng_fill_normal(seed, &stream, 0, n, start);
     norma_bidiagonal_start_local(p, start);
     norma_bidiagonal_step(p);
-    (void)norma_bidiagonal_settle(p, largest, smallest);
+    (void)norma_bidiagonal_settle(p, accuracy, largest, smallest, error);
 done:
     norma_bidiagonal_destroy_local(&p);
     NORMA_FREE(start);

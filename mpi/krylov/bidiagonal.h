@@ -16,6 +16,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* When the smallest singular value counts as settled: a fifth of the steps fewer changed it by less
+ * than `settled`, relatively, and the directions of the start vector are known to the part
+ * `resolved`: a value that rests on the second smallest would be overtaken. */
+typedef struct norma_bidiagonal_accuracy {
+    double settled, resolved;
+} norma_bidiagonal_accuracy;
+
+extern const norma_bidiagonal_accuracy norma_bidiagonal_full;  /* to about 1e-3 */
+extern const norma_bidiagonal_accuracy norma_bidiagonal_rough; /* to about 10% */
+
 typedef struct norma_bidiagonal {
     norma_product *product; /* borrowed */
     norma_product_form form;
@@ -46,17 +56,21 @@ void norma_bidiagonal_step(norma_bidiagonal *process);
  */
 bool norma_bidiagonal_run(norma_bidiagonal *process, int64_t n_steps);
 
-/* Steps on until the smallest nonzero singular value of A shows to about 1e-3 in the coefficients,
- * the vectors are exhausted or the room is full; *largest and *smallest are what they show then,
- * unchanged after no step. False when that is not to be trusted. Collective. */
-bool norma_bidiagonal_settle(norma_bidiagonal *process, double *largest, double *smallest);
+/* Steps on until the smallest nonzero singular value of A has settled in the coefficients, the
+ * vectors are exhausted or the room is full; *largest and *smallest are what they show then, *error
+ * is by how much fewer steps had changed the latter, relatively; unchanged after no step. False
+ * when that is not to be trusted. Collective. */
+bool norma_bidiagonal_settle(norma_bidiagonal *process, norma_bidiagonal_accuracy accuracy,
+                             double *largest, double *smallest, double *error);
 
 /* The same by a process of its own from a start that is random under `seed`, in at most max_steps
  * steps. Collective over comm. */
 NORMA_MUST_USE norma_status norma_bidiagonal_measure(MPI_Comm comm, norma_product *product,
                                                      norma_product_form form, int64_t max_steps,
-                                                     uint64_t seed, double *largest,
-                                                     double *smallest);
+                                                     uint64_t seed,
+                                                     norma_bidiagonal_accuracy accuracy,
+                                                     double *largest, double *smallest,
+                                                     double *error);
 
 /* Frees and nulls; NULL is allowed. Local. */
 void norma_bidiagonal_destroy_local(norma_bidiagonal **process);

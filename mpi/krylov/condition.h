@@ -20,13 +20,20 @@ typedef norma_status (*norma_condition_operator)(void *context, const double *in
 /* Tolerance for exact operators: eigenvalues to about 1e-9 where they are separated. */
 #define NORMA_CONDITION_SHARP 1e-10
 
+/* Tolerance of estimates: singular values, the square roots of eigenvalues, to 10% at most. Where
+ * the spectrum is dense at its end an eigenvalue is off by up to twice the residual. */
+#define NORMA_CONDITION_ROUGH 0.05
+
 /* *largest = the largest eigenvalue of a symmetric positive semidefinite operator on n > 0
- * numbers: done when three steps running move it by less than `tolerance`, relatively, which must
- * not be below the operator's own errors; from a start vector that is random under `seed`.
- * Infinite when the operator gives values that are not finite. Collective over comm. */
+ * numbers, from a start vector that is random under `seed`: done when three steps running move it
+ * by less than `tolerance`, relatively, which must not be below the operator's own errors; for
+ * NORMA_CONDITION_ROUGH, when they move it by less than 2% and the residual of the eigenvector is
+ * at most that part of the eigenvalue. *error is that part, but at most `tolerance` for a precise
+ * one. Infinite when the operator gives values that are not finite. Collective over comm. */
 NORMA_MUST_USE norma_status norma_condition_largest(MPI_Comm comm, norma_condition_operator apply,
                                                     void *context, int64_t n, uint64_t seed,
-                                                    double tolerance, double *largest);
+                                                    double tolerance, double *largest,
+                                                    double *error);
 
 /* The largest and the smallest nonzero singular value, to 1e-12 of themselves, of the bidiagonal
  * matrix with diagonal a_1, a_2, … and off-diagonal b_2, b_3, …, given as links a_1, b_2, a_2, b_3,

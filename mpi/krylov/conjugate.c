@@ -19,8 +19,6 @@
  * squares it is the square of the spread that counts. */
 #define LARGEST_SPREAD 300
 #define LARGEST_SPREAD_TALL 10
-/* Fewer iterations by a fifth changed the smallest singular value by less than this, relatively. */
-#define SETTLED 3e-4
 /* Iterations after which that is looked at again, as a part of those so far. */
 #define LOOK_AGAIN 0.06
 /* A recurred residual that the true one differs from by more than this part of it says nothing of
@@ -266,7 +264,8 @@ void norma_conjugate_run(norma_conjugate *c, const double *b)
     norma_product_set_single_local(c->product, false);
 }
 
-bool norma_conjugate_condition_local(const norma_conjugate *c, double *largest, double *smallest)
+bool norma_conjugate_condition_local(const norma_conjugate *c, double settled, double *largest,
+                                     double *smallest, double *error)
 {
     int64_t n = c->n_links - 1; /* the last one belongs to a vector whose others are not known */
     int64_t fewer = 2 * (n * 4 / 10) + 1;
@@ -275,7 +274,8 @@ bool norma_conjugate_condition_local(const norma_conjugate *c, double *largest, 
     read_links(c, n, largest, smallest);
     double before = norma_condition_smallest_link_local(c->links, fewer < n ? fewer : n);
     double spread = c->wide ? LARGEST_SPREAD : LARGEST_SPREAD_TALL;
-    return *largest <= spread * *smallest && before <= *smallest * (1 + SETTLED);
+    *error = before / *smallest - 1;
+    return *largest <= spread * *smallest && before <= *smallest * (1 + settled);
 }
 
 /* Some more iterations from what recurred; false when there is no use in more. */
@@ -294,11 +294,12 @@ static bool continue_links(norma_conjugate *c, double *ratio, int64_t n_steps)
     return true;
 }
 
-bool norma_conjugate_settle(norma_conjugate *c, double *largest, double *smallest)
+bool norma_conjugate_settle(norma_conjugate *c, double settled, double *largest, double *smallest,
+                            double *error)
 {
-    bool settled = norma_conjugate_condition_local(c, largest, smallest);
-    if (settled || !c->done || !c->wide || *largest > LARGEST_SPREAD * *smallest)
-        return settled;
+    bool done = norma_conjugate_condition_local(c, settled, largest, smallest, error);
+    if (done || !c->done || !c->wide || *largest > LARGEST_SPREAD * *smallest)
+        return done;
     int64_t most = 2 * c->n_links;
     double ratio = c->kept_ratio;
     memcpy(c->residual, c->kept_residual, (size_t)c->n_rows * sizeof *c->residual);
@@ -306,11 +307,11 @@ bool norma_conjugate_settle(norma_conjugate *c, double *largest, double *smalles
     c->squares = c->kept_squares;
     c->blurred = false;
     norma_product_set_single_local(c->product, true);
-    while (!settled && c->n_links < most &&
+    while (!done && c->n_links < most &&
            continue_links(c, &ratio, 1 + (int64_t)(LOOK_AGAIN * (double)c->n_links / 2)))
-        settled = norma_conjugate_condition_local(c, largest, smallest);
+        done = norma_conjugate_condition_local(c, settled, largest, smallest, error);
     norma_product_set_single_local(c->product, false);
-    return settled;
+    return done;
 }
 
 void norma_conjugate_destroy_local(norma_conjugate **c)

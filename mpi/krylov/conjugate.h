@@ -69,14 +69,18 @@ NORMA_MUST_USE norma_status norma_conjugate_create_local(norma_product *product,
  * on the way. Leaves the product in double precision. Collective. */
 void norma_conjugate_run(norma_conjugate *c, const double *b);
 
-/* Extreme singular values of A as the links show them. False when they are not to be trusted to
- * 1e-3: not yet settled, or so far apart that single precision blurs the small one. Local. */
-bool norma_conjugate_condition_local(const norma_conjugate *c, double *largest, double *smallest);
+/* Extreme singular values of A as the links show them; *error is by how much a fifth of the
+ * iterations fewer changed the smallest one, relatively. False when they are not to be trusted:
+ * that is more than `settled`, or they are so far apart that single precision blurs the small one.
+ * Local. */
+bool norma_conjugate_condition_local(const norma_conjugate *c, double settled, double *largest,
+                                     double *smallest, double *error);
 
 /* The same after as many further iterations as that takes, but no more than there were: of the
  * recurred residual, which knows no floor; x and the count of iterations stay. (Least squares:
  * none.) Collective. */
-bool norma_conjugate_settle(norma_conjugate *c, double *largest, double *smallest);
+bool norma_conjugate_settle(norma_conjugate *c, double settled, double *largest, double *smallest,
+                            double *error);
 
 /* Frees and nulls; NULL is allowed. Local. */
 void norma_conjugate_destroy_local(norma_conjugate **c);

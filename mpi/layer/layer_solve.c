@@ -110,6 +110,7 @@ static void fill_system(work *w, const norma_solver_options *options)
                                .measure_steps = w->choice.measure_steps,
                                .history = w->choice.history,
                                .single = options->single,
+                               .condition = options->condition,
                                .memory_per_rank = options->memory_per_rank,
                                .seed = options->seed,
                                .rule = w->rule,
@@ -190,7 +191,8 @@ static norma_status measure_scaled_norm(work *w, const norma_layer_solution *s, 
         largest = fmax(largest, fabs(s->gamma2[i]));
     for (int64_t I = 0; I < w->rule->n; I++)
         w->row_scale[I] = largest > 0 ? s->gamma2[I / w->rule->row_length] / largest : 0;
-    NORMA_TRY(norma_system_largest(&w->system, NORMA_PRODUCT_FULL, w->row_scale, norm));
+    double error = 0;
+    NORMA_TRY(norma_system_largest(&w->system, NORMA_PRODUCT_FULL, w->row_scale, norm, &error));
     *norm *= largest;
     return NORMA_OK;
 }
@@ -265,6 +267,13 @@ static norma_status judge(work *w, norma_layer_solution *s)
                       s->condition_number);
 }
 
+/* Singular values that the verdict needed, or that cost nothing, are not stated either. */
+static void forget_condition(norma_layer_solution *s)
+{
+    s->condition_number = s->condition_number_solved = s->condition_error = NAN;
+    s->sigma_max = s->sigma_min = NAN;
+}
+
 /* Undoes the scaling of the target. */
 static void unscale(const work *w, norma_layer_solution *s)
 {
@@ -337,6 +346,8 @@ norma_status norma_layer_solve(MPI_Comm comm, const norma_layer_problem *problem
     NORMA_GOTO(status, norma_solver_describe(w.choice.solver)->solve(&w.system, s.gamma1, &s));
     NORMA_GOTO(status, norma_agree(comm, judge(&w, &s)));
     unscale(&w, &s);
+    if (options->condition == NORMA_CONDITION_NONE)
+        forget_condition(&s);
     norma_layer_select_scatter_local(&w.selection, problem->n_features, s.gamma1);
     share(&w, &s);
     *solution = s;

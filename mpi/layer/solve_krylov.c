@@ -123,8 +123,9 @@ static bool run_fast(work *w)
     /* The right-hand side of a closed system is its last axis alone: single precision may lose what
      * that has of the smallest singular value's direction. */
     double start = norma_progress_clock_local();
-    w->settled =
-        !a->system->rule->closed && norma_conjugate_settle(fast, &a->sigma_max, &a->sigma_min);
+    w->settled = a->system->condition != NORMA_CONDITION_NONE && !a->system->rule->closed &&
+                 norma_conjugate_settle(fast, norma_system_accuracy_local(a->system).settled,
+                                        &a->sigma_max, &a->sigma_min, &a->sigma_error);
     w->seconds_condition = norma_progress_clock_local() - start;
     return true;
 }
@@ -144,7 +145,8 @@ static void run_passes(work *w)
         if (pass == 0) {
             w->is_singular = sees_singular(w);
             double start = norma_progress_clock_local();
-            w->settled = norma_bidiagonal_settle(w->process, &a->sigma_max, &a->sigma_min);
+            w->settled = norma_bidiagonal_settle(w->process, norma_system_accuracy_local(a->system),
+                                                 &a->sigma_max, &a->sigma_min, &a->sigma_error);
             w->seconds_condition = norma_progress_clock_local() - start;
         }
         for (int64_t t = 0; t < a->n_share; t++)

@@ -116,9 +116,10 @@ static norma_status measure(work *w, norma_layer_solution *solution)
     const norma_system *s = w->system;
     double sigma_max = w->svd ? solution->sigma_max : NAN;
     double sigma_min = NAN;
+    double error = NAN;
     double start = norma_progress_clock_local();
     if (!w->svd)
-        NORMA_TRY(norma_system_condition(s, &sigma_max, &sigma_min, solution));
+        NORMA_TRY(norma_system_condition(s, &sigma_max, &sigma_min, &error, solution));
     else
         NORMA_TRY(norma_svd_measure_rows(w->svd, solution));
     solution->seconds_condition += norma_progress_clock_local() - start;

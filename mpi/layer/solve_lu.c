@@ -70,6 +70,7 @@ norma_status norma_solve_lu(const norma_system *system, double *gamma,
 {
     work w = {.system = system, .n = system->rule->n_system};
     double sigma_system = 0;
+    double error = 0;
     double n = (double)w.n;
     norma_grid_shape grid = {1, 1};
     int size = 0;
@@ -80,9 +81,10 @@ norma_status norma_solve_lu(const norma_system *system, double *gamma,
     NORMA_GOTO(status, norma_lu_create(system, false, &solution->seconds_assembly,
                                        &solution->seconds, &w.lu));
     double start = norma_progress_clock_local();
-    NORMA_GOTO(status, norma_system_largest(system, NORMA_PRODUCT_SYSTEM, NULL, &sigma_system));
+    NORMA_GOTO(status,
+               norma_system_largest(system, NORMA_PRODUCT_SYSTEM, NULL, &sigma_system, &error));
     NORMA_GOTO(status, norma_lu_condition(system, invert, w.lu, NORMA_CONDITION_SHARP, sigma_system,
-                                          solution));
+                                          error, solution));
     double measured = norma_progress_clock_local();
     NORMA_GOTO(status, solve_refined(&w, sigma_system, gamma, &solution->iterations));
     solution->seconds_condition = measured - start;

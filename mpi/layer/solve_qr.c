@@ -160,18 +160,23 @@ static norma_status measure_rows(work *w, norma_layer_solution *solution)
 {
     const norma_system *s = w->system;
     double largest = 0;
+    double error_max = 0;
+    double error_min = 0;
     int64_t n_values = w->wide ? w->k - 1 : w->k;
-    solution->sigma_max = solution->sigma_min = solution->condition_number = NAN;
+    solution->sigma_max = solution->sigma_min = NAN;
+    solution->condition_number = solution->condition_error = NAN;
     if (s->rule->n_rows == 0)
         return NORMA_OK;
     for (int64_t e = 0; e < w->k; e++)
         w->inner[e] = w->wide ? (double)(e == w->k - 1) : s->rule->closing;
     NORMA_TRY(invert_system(w, w->inner, w->closed));
-    NORMA_TRY(norma_system_largest(s, NORMA_PRODUCT_ROWS, NULL, &solution->sigma_max));
+    NORMA_TRY(norma_system_largest(s, NORMA_PRODUCT_ROWS, NULL, &solution->sigma_max, &error_max));
     NORMA_TRY(norma_condition_largest(s->comm, invert_rows, w, n_values, s->seed,
-                                      NORMA_CONDITION_SHARP, &largest));
+                                      norma_system_tolerance_local(s, NORMA_CONDITION_SHARP),
+                                      &largest, &error_min));
     solution->sigma_min = 1 / sqrt(largest);
     solution->condition_number = solution->sigma_max / solution->sigma_min;
+    solution->condition_error = error_max + error_min;
     return NORMA_OK;
 }
 
@@ -180,9 +185,14 @@ static norma_status measure_condition(work *w, double *sigma_system, norma_layer
 {
     const norma_system *s = w->system;
     double largest = 0;
-    NORMA_TRY(norma_system_largest(s, NORMA_PRODUCT_SYSTEM, NULL, sigma_system));
+    double error_max = 0;
+    double error_min = 0;
+    NORMA_TRY(norma_system_largest(s, NORMA_PRODUCT_SYSTEM, NULL, sigma_system, &error_max));
+    if (s->condition == NORMA_CONDITION_NONE)
+        return norma_system_condition(s, sigma_system, NULL, NULL, solution);
     NORMA_TRY(norma_condition_largest(s->comm, invert_system, w, w->k, s->seed,
-                                      NORMA_CONDITION_SHARP, &largest));
+                                      norma_system_tolerance_local(s, NORMA_CONDITION_SHARP),
+                                      &largest, &error_min));
     solution->condition_number_solved = *sigma_system * sqrt(largest);
     if (!(solution->condition_number_solved < 1 / ((double)w->k * DBL_EPSILON)))
         return norma_system_singular_local(s, solution->condition_number_solved);
@@ -191,6 +201,7 @@ static norma_status measure_condition(work *w, double *sigma_system, norma_layer
     solution->sigma_max = *sigma_system;
     solution->sigma_min = 1 / sqrt(largest);
     solution->condition_number = solution->condition_number_solved;
+    solution->condition_error = error_max + error_min;
     return NORMA_OK;
 }
 

@@ -26,6 +26,11 @@ static const double steps_largest = 50;
 static const double steps_smallest = 8;
 static const double steps_smallest_wide = 24;
 
+/* The same of estimates, which measure the largest alike where none is asked for. */
+static const double steps_rough = 9;
+static const double steps_smallest_rough = 4;
+static const double steps_smallest_wide_rough = 10;
+
 /* Share of LAPACK's rate that ScaLAPACK reaches on more than one rank (qr). */
 static const double parallel_part = 0.7;
 
@@ -37,34 +42,48 @@ static const double unsettled = 0.3;
 static const double spectra_chebyshev = 1.0;
 static const double spectra_chebyshev_closed = 2.4;
 
+/* The part of those that estimates take. */
+static const double rough_spectra = 0.4;
+
 /* Solves and products of an inversion by mixed to the accuracy of condition numbers. */
 static const double solves_mixed = 3.5;
 
 double norma_solver_time_largest_local(const norma_solver_price *e)
 {
-    return steps_largest * 2 * e->product;
+    double steps = e->options->condition == NORMA_CONDITION_FULL ? steps_largest : steps_rough;
+    return steps * 2 * e->product;
+}
+
+/* Steps for the smallest singular value. */
+static double smallest(const norma_solver_price *e, bool wide)
+{
+    if (e->options->condition == NORMA_CONDITION_NONE)
+        return 0;
+    if (e->options->condition == NORMA_CONDITION_ESTIMATE)
+        return wide ? steps_smallest_wide_rough : steps_smallest_rough;
+    return wide ? steps_smallest_wide : steps_smallest;
 }
 
 /* Once, or twice where the closing row has to be taken out. */
 static double n_spectra(const norma_solver_price *e)
 {
-    return e->closed ? 2 : 1;
+    return e->closed && e->options->condition != NORMA_CONDITION_NONE ? 2 : 1;
 }
 
 static void time_direct(const norma_solver_price *e, bool mixed, norma_solver_seconds *out)
 {
     double rate = mixed ? e->sgemm : e->dgemm;
     double reached = factor_part * e->n / (e->n + factor_half * sqrt(e->n_active));
-    double solves = mixed ? solves_mixed : 1;
+    double solves = mixed && e->options->condition == NORMA_CONDITION_FULL ? solves_mixed : 1;
     double steps = 1 + (double)e->choice->iterations;
     double compute = 2 * pow(e->n, 3) / 3 / (rate * reached * e->n_active);
     double messages = e->factor_messages(e->messages, mixed, compute);
     double solve = e->solve + e->solve_messages(e->messages, mixed);
     out->assembly = e->n * e->n * entry_flops / (e->dgemm * e->n_active);
     out->solution = compute + messages + steps * (solve + e->product);
-    out->condition =
-        n_spectra(e) * (norma_solver_time_largest_local(e) +
-                        2 * steps_smallest * (solves * solve + (mixed ? solves * e->product : 0)));
+    out->condition = n_spectra(e) * (norma_solver_time_largest_local(e) +
+                                     2 * smallest(e, false) *
+                                         (solves * solve + (solves > 1 ? solves * e->product : 0)));
 }
 
 void norma_solver_time_lu(const norma_solver_price *e, norma_solver_seconds *out)
@@ -81,7 +100,7 @@ void norma_solver_time_qr(const norma_solver_price *e, norma_solver_seconds *out
 {
     double reached = qr_part * e->n / (e->n + qr_half) * (e->n_active > 1 ? parallel_part : 1);
     double fewer = fmin(e->n, e->c1);
-    double steps = e->n == e->c1 ? steps_smallest : steps_smallest_wide;
+    double steps = smallest(e, e->n != e->c1);
     out->assembly = e->n * e->c1 * entry_flops / (e->dgemm * e->n_active);
     out->solution = e->choice->flops / (e->dgemm * reached * e->n_active);
     out->solution += 3 * (2 * e->solve + 2 * e->product);
@@ -99,7 +118,10 @@ void norma_solver_time_svd(const norma_solver_price *e, norma_solver_seconds *ou
     out->assembly = n_spectra(e) * e->n * e->c1 * entry_flops / rate;
     out->solution = e->choice->flops / ((e->n_active > 1 ? reached : divided) * rate);
     out->solution += 4 * e->product;
-    out->condition = e->closed ? without_vectors * e->choice->flops / (reached * rate) : 0;
+    if (e->closed && e->options->condition == NORMA_CONDITION_FULL)
+        out->condition = without_vectors * e->choice->flops / (reached * rate);
+    else if (e->closed)
+        out->condition = norma_solver_time_largest_local(e) + smallest(e, false) * 2 * e->solve;
 }
 
 /* `spectra` processes of as many iterations measure singular values. */
@@ -118,7 +140,10 @@ static void time_products(const norma_solver_price *e, double spectra, norma_sol
     double passes = e->closed ? 2.2 : 1;
     out->assembly = 3 * normal_flops * numbers * e->c1 / (e->dgemm * e->n_ranks);
     out->solution = passes * (double)e->choice->iterations * iteration;
-    out->condition = spectra * (double)e->choice->iterations * iteration;
+    if (e->options->condition == NORMA_CONDITION_ESTIMATE)
+        spectra *= rough_spectra;
+    if (e->options->condition != NORMA_CONDITION_NONE)
+        out->condition = spectra * (double)e->choice->iterations * iteration;
 }
 
 void norma_solver_time_krylov(const norma_solver_price *e, norma_solver_seconds *out)
@@ -151,7 +176,11 @@ void norma_solver_time_lbfgs(const norma_solver_price *e, norma_solver_seconds *
     double numbers = (double)norma_khatri_rao_width_first(&e->problem->shape) +
                      (double)norma_khatri_rao_width_second(&e->problem->shape);
     out->assembly = 3 * normal_flops * numbers * e->c1 / (e->dgemm * e->n_ranks);
-    out->condition = n_spectra(e) * 1.7 * (double)e->choice->iterations * 2 * e->product;
+    if (e->options->condition == NORMA_CONDITION_NONE)
+        out->condition = norma_solver_time_largest_local(e);
+    else
+        out->condition = n_spectra(e) * 1.7 * (double)e->choice->iterations * 2 * e->product *
+                         (e->options->condition == NORMA_CONDITION_FULL ? 1 : rough_spectra);
     out->solution += iterations_of_lbfgs(e, false);
 }
 

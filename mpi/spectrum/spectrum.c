@@ -304,9 +304,11 @@ static norma_status measure_edges(const measurement *m)
 {
     norma_spectrum_result *r = m->result;
     double start = norma_progress_clock_local();
+    double error = 0;
     r->sigma_max = r->sigma_min = NAN;
     NORMA_TRY(norma_bidiagonal_measure(m->comm, m->product, NORMA_PRODUCT_ROWS, r->choice.n_steps,
-                                       m->options->seed, &r->sigma_max, &r->sigma_min));
+                                       m->options->seed, norma_bidiagonal_full, &r->sigma_max,
+                                       &r->sigma_min, &error));
     r->condition_number = r->sigma_max / r->sigma_min;
     r->seconds = norma_progress_clock_local() - start;
     return NORMA_OK;

@@ -67,9 +67,10 @@ norma_status norma_answer_missed_local(const norma_answer *a, const char *name, 
 norma_status norma_answer_describe(norma_answer *a, bool settled, norma_layer_solution *solution)
 {
     double start = norma_progress_clock_local();
-    if (!settled)
+    if (!settled && a->system->condition != NORMA_CONDITION_NONE)
         a->sigma_max = NAN;
-    NORMA_TRY(norma_system_condition(a->system, &a->sigma_max, &a->sigma_min, solution));
+    NORMA_TRY(
+        norma_system_condition(a->system, &a->sigma_max, &a->sigma_min, &a->sigma_error, solution));
     solution->seconds_condition += norma_progress_clock_local() - start;
     if (!a->wide && a->size > 0)
         solution->relative_gradient = a->gradient / (a->sigma_max * a->size);

@@ -22,6 +22,7 @@ typedef struct norma_answer {
     double gradient;            /* ||S' residual||; least squares only, else 0 */
     double sigma_max;           /* ||S||, or a lower bound; set by the solver */
     double sigma_min;           /* the smallest singular value, where the solver knows it */
+    double sigma_error;         /* relative error of that */
 } norma_answer;
 
 /* x = 0, its residual not measured. Local: the caller agrees. The caller clears *answer, after a

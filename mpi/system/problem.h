@@ -47,6 +47,14 @@ typedef enum norma_store {
     NORMA_N_STORES
 } norma_store;
 
+/* How far the condition number is measured. */
+typedef enum norma_condition_effort {
+    NORMA_CONDITION_FULL,     /* to 1e-3, or as the solver's own factors give it */
+    NORMA_CONDITION_ESTIMATE, /* both extreme singular values to about 10% */
+    NORMA_CONDITION_NONE,     /* not at all */
+    NORMA_N_CONDITION_EFFORTS
+} norma_condition_effort;
+
 /* Zeros are the defaults. */
 typedef struct norma_solver_options {
     norma_solver solver;
@@ -57,6 +65,7 @@ typedef struct norma_solver_options {
     bool single;            /* lbfgs computes in single precision */
     double memory_per_rank; /* bytes that `auto` may use on a rank; 0: no bound */
     uint64_t seed;          /* of the start vectors that measure singular values */
+    norma_condition_effort condition;
 } norma_solver_options;
 
 /* Equal on all ranks. What was not computed is NaN. */
@@ -81,6 +90,8 @@ typedef struct norma_layer_solution {
     double floor;                   /* what rmse had to reach */
     double condition_number;        /* sigma_max / smallest nonzero sigma of M (used features) */
     double condition_number_solved; /* of the system, closing row included */
+    double condition_error;         /* relative error of condition_number, as estimated from the
+                                     * processes that measured its singular values */
     double sigma_max, sigma_min;    /* of M */
     double max_abs_gamma;           /* largest |gamma1|, |gamma2| */
     double rmse_single;             /* rmse with gamma1 and gamma2 rounded to FP32 */

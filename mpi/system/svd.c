@@ -9,6 +9,7 @@
 #include "mpi/system/assemble.h"
 #include "mpi/system/dense.h"
 #include "mpi/system/divide.h"
+#include "mpi/system/lu_condition.h"
 #include "src/base/mem.h"
 
 #include <float.h>
@@ -211,6 +212,13 @@ static int64_t count_rank(const norma_svd *w, int64_t n_rows, double *condition,
     return rank;
 }
 
+/* Relative error of the smallest singular value, and so of the condition number: a decomposition
+ * knows all values to a few units in the last place of the largest. */
+static double error_of(double condition_number)
+{
+    return fmin(1, 10 * DBL_EPSILON * condition_number);
+}
+
 static norma_status judge_rank(norma_svd *w, norma_layer_solution *solution)
 {
     double tolerance = 0;
@@ -221,6 +229,7 @@ static norma_status judge_rank(norma_svd *w, norma_layer_solution *solution)
     solution->sigma_max = w->sigma[0];
     solution->sigma_min = w->sigma[w->rank - 1];
     solution->condition_number = solution->condition_number_solved;
+    solution->condition_error = error_of(solution->condition_number);
     if (w->rank < w->k)
         norma_log_news("%s: numerical rank %lld of %lld (singular values above %.3g): the answer "
                        "is that of least squares and minimum norm",
@@ -228,21 +237,46 @@ static norma_status judge_rank(norma_svd *w, norma_layer_solution *solution)
     return NORMA_OK;
 }
 
+/* out = (S S')^-1 in, S of full row rank. */
+static norma_status invert_gram(void *context, const double *in, double *out)
+{
+    norma_svd *w = context;
+    norma_svd_project(w, in, w->along);
+    for (int64_t e = 0; e < w->k; e++)
+        w->along[e] /= w->sigma[e] * w->sigma[e];
+    norma_svd_expand(w, w->along, out);
+    return NORMA_OK;
+}
+
+/* The smallest singular value of M by iterations on the decomposition of S. */
+static norma_status estimate_rows(norma_svd *w, norma_layer_solution *solution)
+{
+    double start = norma_progress_clock_local();
+    norma_status status =
+        norma_lu_condition_rows(w->system, invert_gram, w, NORMA_CONDITION_ROUGH, solution);
+    solution->seconds_condition += norma_progress_clock_local() - start;
+    return status;
+}
+
 norma_status norma_svd_measure_rows(norma_svd *w, norma_layer_solution *solution)
 {
     double tolerance = 0;
     int64_t n_rows = w->system->rule->n_rows;
+    if (w->system->condition == NORMA_CONDITION_ESTIMATE && n_rows < w->m && w->rank == w->m)
+        return estimate_rows(w, solution);
     norma_dmat_destroy_local(&w->left);
     norma_dmat_destroy_local(&w->right);
     if (n_rows == w->m)
         return NORMA_OK;
-    solution->sigma_max = solution->sigma_min = solution->condition_number = NAN;
-    if (n_rows == 0)
+    solution->sigma_max = solution->sigma_min = NAN;
+    solution->condition_number = solution->condition_error = NAN;
+    if (n_rows == 0 || w->system->condition == NORMA_CONDITION_NONE)
         return NORMA_OK;
     NORMA_TRY(decompose(w, n_rows, false, solution, &solution->seconds_condition));
     int64_t rank = count_rank(w, n_rows, &solution->condition_number, &tolerance);
     solution->sigma_max = w->sigma[0];
     solution->sigma_min = rank > 0 ? w->sigma[rank - 1] : 0;
+    solution->condition_error = error_of(solution->condition_number);
     return NORMA_OK;
 }
 

@@ -30,8 +30,19 @@ static norma_status apply_gram(void *context, const double *in, double *out)
     return NORMA_OK;
 }
 
+norma_bidiagonal_accuracy norma_system_accuracy_local(const norma_system *system)
+{
+    return system->condition == NORMA_CONDITION_FULL ? norma_bidiagonal_full
+                                                     : norma_bidiagonal_rough;
+}
+
+double norma_system_tolerance_local(const norma_system *system, double full)
+{
+    return system->condition == NORMA_CONDITION_FULL ? full : NORMA_CONDITION_ROUGH;
+}
+
 norma_status norma_system_largest(const norma_system *system, norma_product_form form,
-                                  const double *row_scale, double *sigma)
+                                  const double *row_scale, double *sigma, double *error)
 {
     int64_t first = 0;
     double largest = 0;
@@ -43,8 +54,10 @@ norma_status norma_system_largest(const norma_system *system, norma_product_form
     if (status == NORMA_OK)
         status = NORMA_ALLOC(g.features, norma_product_share_local(system->product, &first));
     NORMA_GOTO(status, norma_agree(system->comm, status));
-    NORMA_GOTO(status, norma_condition_largest(system->comm, apply_gram, &g, g.n, system->seed,
-                                               NORMA_CONDITION_SHARP, &largest));
+    NORMA_GOTO(status,
+               norma_condition_largest(system->comm, apply_gram, &g, g.n, system->seed,
+                                       norma_system_tolerance_local(system, NORMA_CONDITION_SHARP),
+                                       &largest, error));
     *sigma = sqrt(largest);
 done:
     NORMA_FREE(g.rows);
@@ -58,36 +71,50 @@ done:
 /* Extreme singular values of a form by a process of its own; in double precision where they are too
  * far apart for single precision. */
 static norma_status measure_form(const norma_system *s, norma_product_form form, double *largest,
-                                 double *smallest)
+                                 double *smallest, double *error)
 {
+    norma_bidiagonal_accuracy accuracy = norma_system_accuracy_local(s);
     norma_product_set_single_local(s->product, true);
     norma_status status = norma_bidiagonal_measure(s->comm, s->product, form, s->measure_steps,
-                                                   s->seed, largest, smallest);
+                                                   s->seed, accuracy, largest, smallest, error);
     norma_product_set_single_local(s->product, false);
     if (status == NORMA_OK && !(*largest <= LARGEST_SINGLE_SPREAD * *smallest))
         status = norma_bidiagonal_measure(s->comm, s->product, form, s->measure_steps, s->seed,
-                                          largest, smallest);
+                                          accuracy, largest, smallest, error);
     return status;
 }
 
 norma_status norma_system_condition(const norma_system *system, double *sigma_max,
-                                    double *sigma_min, norma_layer_solution *solution)
+                                    double *sigma_min, double *error,
+                                    norma_layer_solution *solution)
 {
     const norma_width_rule *rule = system->rule;
+    solution->condition_number = solution->condition_number_solved = NAN;
+    solution->sigma_max = solution->sigma_min = solution->condition_error = NAN;
+    if (system->condition == NORMA_CONDITION_NONE) {
+        double error_max = 0;
+        if (isnan(*sigma_max))
+            NORMA_TRY(
+                norma_system_largest(system, NORMA_PRODUCT_SYSTEM, NULL, sigma_max, &error_max));
+        if (rule->n_rows == rule->n_system)
+            solution->sigma_max = *sigma_max;
+        return NORMA_OK;
+    }
     if (isnan(*sigma_max) || (rule->n_rows > 0 && rule->n_rows < rule->n_system))
         norma_log_news("%s: the condition number takes iterations of its own, about as many as the "
                        "solution",
                        system->name);
     if (isnan(*sigma_max))
-        NORMA_TRY(measure_form(system, NORMA_PRODUCT_SYSTEM, sigma_max, sigma_min));
+        NORMA_TRY(measure_form(system, NORMA_PRODUCT_SYSTEM, sigma_max, sigma_min, error));
     solution->condition_number_solved = *sigma_max / *sigma_min;
     solution->sigma_max = *sigma_max;
     solution->sigma_min = *sigma_min;
     if (rule->n_rows == 0)
         solution->sigma_max = solution->sigma_min = NAN;
     else if (rule->n_rows < rule->n_system)
-        NORMA_TRY(
-            measure_form(system, NORMA_PRODUCT_ROWS, &solution->sigma_max, &solution->sigma_min));
+        NORMA_TRY(measure_form(system, NORMA_PRODUCT_ROWS, &solution->sigma_max,
+                               &solution->sigma_min, error));
+    solution->condition_error = *error;
     solution->condition_number = solution->sigma_max / solution->sigma_min;
     return NORMA_OK;
 }

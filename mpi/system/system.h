@@ -3,6 +3,7 @@
 /*
  * The system that mpi/layer/layer_solve gives to a solver, and the one form that all solvers have.
  */
+#include "mpi/krylov/bidiagonal.h"
 #include "mpi/krylov/product.h"
 #include "mpi/system/problem.h"
 #include "src/base/roundoff.h"
@@ -13,9 +14,10 @@ typedef struct norma_system {
     const norma_layer_problem *problem; /* borrowed */
     int64_t block_size;                 /* of a block-cyclic matrix */
     int64_t max_iterations;
-    int64_t measure_steps;  /* of a process that measures singular values, at most */
-    int64_t history;        /* steps that L-BFGS keeps */
-    bool single;            /* L-BFGS computes in single precision */
+    int64_t measure_steps; /* of a process that measures singular values, at most */
+    int64_t history;       /* steps that L-BFGS keeps */
+    bool single;           /* L-BFGS computes in single precision */
+    norma_condition_effort condition;
     double memory_per_rank; /* bytes that a fallback may use on a rank; 0: no bound */
     uint64_t seed;          /* of start vectors */
     norma_width_rule *rule; /* borrowed; closed */
@@ -32,17 +34,27 @@ typedef norma_status norma_system_solver(const norma_system *system, double *gam
                                          norma_layer_solution *solution);
 
 /* *sigma = the largest singular value of the form, its rows scaled by row_scale[rows of the form]
- * (NULL: not scaled). Collective over system->comm. */
+ * (NULL: not scaled), to the accuracy that the system's condition asks for; *error is its relative
+ * error, as estimated. Collective over system->comm. */
 NORMA_MUST_USE norma_status norma_system_largest(const norma_system *system,
                                                  norma_product_form form, const double *row_scale,
-                                                 double *sigma);
+                                                 double *sigma, double *error);
 
-/* Both condition numbers and the singular values of M into *solution; those of the system,
- * *sigma_max and *sigma_min, are measured where *sigma_max is NaN. By Golub-Kahan processes,
- * without a matrix. Collective over system->comm. */
+/* The tolerance for norma_condition_largest that the system's condition asks for: `full`, or that
+ * of an estimate. Local. */
+double norma_system_tolerance_local(const norma_system *system, double full);
+
+/* Both condition numbers, the singular values of M and their error into *solution; those of the
+ * system, *sigma_max and *sigma_min with the relative *error of the latter, are measured where
+ * *sigma_max is NaN. By Golub-Kahan processes, without a matrix. With NORMA_CONDITION_NONE only
+ * *sigma_max is measured, and copied where it is M's; the rest is NaN. Collective over
+ * system->comm. */
 NORMA_MUST_USE norma_status norma_system_condition(const norma_system *system, double *sigma_max,
-                                                   double *sigma_min,
+                                                   double *sigma_min, double *error,
                                                    norma_layer_solution *solution);
+
+/* How far processes that measure singular values go on for the system's condition. Local. */
+norma_bidiagonal_accuracy norma_system_accuracy_local(const norma_system *system);
 
 /* residual[n_system] = rhs - S x[share], on all ranks; its norm. Collective over system->comm. */
 double norma_system_residual(const norma_system *system, const double *x, double *residual);

@@ -79,7 +79,8 @@ def check_accuracy(folder):
         f["w"] = target
     errors = {}
     for solver in ("lu", "mixed", "krylov", "qr", "svd"):
-        found = run(solver, ["--target", goal + ":/w", "--solver", solver, "--save", "gamma,weights"], 2, out)
+        found = run(solver, ["--target", goal + ":/w", "--solver", solver, "--save", "gamma,weights",
+                             "--condition", "full"], 2, out)
         if not found:
             continue
         matrix = composite(found["layers/000/W1"][0], found["layers/000/W2"][0]).reshape(8 * 72, -1)

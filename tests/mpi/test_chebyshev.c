@@ -166,7 +166,7 @@ static void test_known_steps(void **state)
         norma_width_rule *rule = NULL;
         norma_product *product = NULL;
         norma_chebyshev *c = NULL;
-        double high = 0, low = 0;
+        double high = 0, low = 0, error = 0;
         norma_test_ok_all(
             norma_width_rule_create(f.problem.width, &f.problem.shape, f.target, &rule));
         norma_test_ok_all(norma_product_create(norma_test_runtime->world, rule, f.w1, f.w2,
@@ -174,7 +174,8 @@ static void test_known_steps(void **state)
         double *b = fixture_alloc(rule->n_system);
         norma_width_rule_rhs(rule, b);
         norma_test_ok_all(norma_bidiagonal_measure(norma_test_runtime->world, product,
-                                                   NORMA_PRODUCT_SYSTEM, 4000, 3, &high, &low));
+                                                   NORMA_PRODUCT_SYSTEM, 4000, 3,
+                                                   norma_bidiagonal_full, &high, &low, &error));
         norma_test_ok_all(norma_chebyshev_create_local(product, NORMA_PRODUCT_SYSTEM, &c));
         norma_chebyshev_set_interval_local(c, 0.999 * low, 1.001 * high);
         double left = run_steps(product, c, b, 1e-6);

@@ -58,7 +58,7 @@ static run solve(const fixture *f, double aim)
     norma_product *product = NULL;
     norma_conjugate *c = NULL;
     run out = {0};
-    double largest = 0, smallest = 0, exact_largest = 0, exact_smallest = 0;
+    double largest = 0, smallest = 0, exact_largest = 0, exact_smallest = 0, error = 0;
     norma_test_ok_all(
         norma_width_rule_create(f->problem.width, &f->problem.shape, f->target, &rule));
     norma_test_ok_all(
@@ -68,14 +68,17 @@ static run solve(const fixture *f, double aim)
     norma_test_ok_all(norma_conjugate_create_local(product, NORMA_PRODUCT_SYSTEM, 4000, aim, &c));
     norma_conjugate_run(c, b);
     norma_test_ok_all(norma_bidiagonal_measure(world, product, NORMA_PRODUCT_SYSTEM, 4000, 3,
-                                               &exact_largest, &exact_smallest));
+                                               norma_bidiagonal_full, &exact_largest,
+                                               &exact_smallest, &error));
     out.done = c->done;
     out.iterations = c->iterations;
     out.residual = measure(product, c, b, exact_largest);
-    bool vouched = norma_conjugate_condition_local(c, &largest, &smallest);
+    bool vouched = norma_conjugate_condition_local(c, norma_bidiagonal_full.settled, &largest,
+                                                   &smallest, &error);
     double *x = fixture_alloc(c->n_share);
     memcpy(x, c->x, (size_t)c->n_share * sizeof *x);
-    bool settled = norma_conjugate_settle(c, &largest, &smallest);
+    bool settled =
+        norma_conjugate_settle(c, norma_bidiagonal_full.settled, &largest, &smallest, &error);
     norma_test_check_all(settled || !vouched);
     norma_test_check_all(memcmp(x, c->x, (size_t)c->n_share * sizeof *x) == 0);
     norma_test_check_all(c->iterations == out.iterations);
@@ -116,17 +119,20 @@ static void test_what_is_vouched_for(void **state)
     (void)state;
     enum { N = 41 };
     double links[N + 1];
-    double largest = 0, smallest = 0;
+    double largest = 0, smallest = 0, error = 0;
     norma_conjugate c = {.wide = true, .done = true, .links = links, .n_links = N + 1};
     for (int e = 0; e <= N; e++)
         links[e] = e % 2 == 0 ? 1 : 0.01; /* near the identity: known from the start */
-    norma_test_check_all(norma_conjugate_condition_local(&c, &largest, &smallest));
+    norma_test_check_all(norma_conjugate_condition_local(&c, norma_bidiagonal_full.settled,
+                                                         &largest, &smallest, &error));
     norma_test_check_all(smallest > 0.97 && largest < 1.03);
     links[N - 1] = 0.999 * smallest; /* the last step finds a smaller one */
-    norma_test_check_all(!norma_conjugate_condition_local(&c, &largest, &smallest));
+    norma_test_check_all(!norma_conjugate_condition_local(&c, norma_bidiagonal_full.settled,
+                                                          &largest, &smallest, &error));
     links[N - 1] = 1;
     c.done = false;
-    norma_test_check_all(!norma_conjugate_condition_local(&c, &largest, &smallest));
+    norma_test_check_all(!norma_conjugate_condition_local(&c, norma_bidiagonal_full.settled,
+                                                          &largest, &smallest, &error));
 }
 
 /* Where the answer's iterations do not settle the singular values, they go on from where the

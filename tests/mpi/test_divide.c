@@ -98,7 +98,7 @@ static void test_shapes(void **state)
         int n = shapes[s][1];
         double *a = fixture_alloc((int64_t)m * n);
         double *sigma = fixture_alloc(m < n ? m : n);
-        fixture_fill((uint64_t)(5 + s), (int64_t)m * n, a);
+        fixture_fill((uint64_t)s + 5, (int64_t)m * n, a);
         norma_test_check_all(decompose(m, n, a, sigma));
         NORMA_FREE(a);
         NORMA_FREE(sigma);
