@@ -34,6 +34,7 @@ extern const norma_driver norma_driver_evaluate;
 extern const norma_driver norma_driver_chain;
 extern const norma_driver norma_driver_meanfield;
 extern const norma_driver norma_driver_spectrum;
+extern const norma_driver norma_driver_align;
 extern const norma_driver norma_driver_bench;
 extern const norma_driver norma_driver_info;
 extern const norma_driver norma_driver_diff;

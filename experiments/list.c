@@ -11,6 +11,7 @@
 #include "io/config/config_read.h"
 #include "mpi/layer/solver.h"
 #include "mpi/runtime/log.h"
+#include "src/align/searches.h"
 #include "src/chain/observables.h"
 #include "src/chain/spec.h"
 #include "src/features/width_rule.h"
@@ -36,6 +37,8 @@ static const family families[] = {
     {"bounds", "of pre-activations (reconstruct --bound)", &norma_bound_names},
     {"residuals", "skip connections beside source pairs (reconstruct --residual)",
      &norma_residual_names},
+    {"searches", "for the order of a target's channels (align --search)",
+     &norma_align_search_names},
     {"width-rules", "unknowns of a source pair (reconstruct --width-rule)", &norma_width_names},
     {"activations", "functions of networks (reconstruct --activation) and chains (chain --act)",
      &norma_activation_names},

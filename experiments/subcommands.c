@@ -11,6 +11,8 @@ static const norma_subcommand table[] = {
      &norma_driver_meanfield},
     {"spectrum", "singular values of the feature matrix, beside their limit laws",
      &norma_driver_spectrum},
+    {"align", "order of a target's output channels that too few features reproduce best",
+     &norma_driver_align},
     {"bench", "measure this machine: BLAS, random numbers, solvers, chains, files",
      &norma_driver_bench},
     {"info", "what a result file holds: status, provenance, variables", &norma_driver_info},

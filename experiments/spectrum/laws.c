@@ -13,9 +13,9 @@ static norma_spectrum_law find_kind(const norma_spectrum_cell *cell)
 {
     const norma_kernel *kernel = &cell->problem.shape.kernel;
     bool single = norma_kernel_taps(kernel->first) == 1 || norma_kernel_taps(kernel->second) == 1;
-    if (cell->distribution == NORMA_DISTRIBUTION_GIVEN ||
-        cell->distribution == NORMA_DISTRIBUTION_UNIFORM_POSITIVE ||
-        norma_law_get(cell->distribution)->source == NORMA_LAW_PAIRS)
+    if (cell->pair.distribution == NORMA_DISTRIBUTION_GIVEN ||
+        cell->pair.distribution == NORMA_DISTRIBUTION_UNIFORM_POSITIVE ||
+        norma_law_get(cell->pair.distribution)->source == NORMA_LAW_PAIRS)
         return NORMA_SPECTRUM_LAW_NONE;
     if (cell->problem.width == NORMA_WIDTH_MIN)
         return single ? NORMA_SPECTRUM_LAW_PIVOTS : NORMA_SPECTRUM_LAW_NONE;

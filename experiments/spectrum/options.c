@@ -1,7 +1,7 @@
 #include "experiments/spectrum/options.h"
 
-#include "experiments/job/law_options.h"
 #include "experiments/job/options.h"
+#include "experiments/job/pair.h"
 #include "experiments/job/pair_options.h"
 #include "experiments/job/plan_options.h"
 #include "src/config/config_common.h"
@@ -177,43 +177,10 @@ static norma_status refuse(const norma_config *config, const char *name, const c
                       why);
 }
 
-static norma_status check_shapes(const norma_config *config)
-{
-    static const char *const random_only[] = {"c-out", "c-in", "channels", "kernel", "target-dist"};
-    bool channels = norma_config_has(config, "channels");
-    bool both = norma_config_has(config, "c-out") && norma_config_has(config, "c-in");
-    bool either = norma_config_has(config, "c-out") || norma_config_has(config, "c-in");
-    for (size_t i = 0; i < sizeof random_only / sizeof random_only[0]; i++)
-        if (norma_config_has(config, "target") && norma_config_is_given(config, random_only[i]))
-            return refuse(config, random_only[i],
-                          "describes a layer without a file, but --target names one");
-    if (channels && either)
-        return refuse(config, "channels", "stands for both --c-out and --c-in; leave these out");
-    if (!norma_config_has(config, "target") && !channels && !both)
-        return NORMA_FAIL(NORMA_USAGE,
-                          "no shape: give --c-out and --c-in, or --channels, or --target FILE");
-    if (!norma_config_has(config, "target") && !norma_config_has(config, "source") &&
-        norma_config_is_given(config, "layer"))
-        return refuse(config, "layer", "needs --target or --source");
-    return NORMA_OK;
-}
-
 norma_status norma_spectrum_check_options(const norma_config *config)
 {
-    static const char *const file_decides[] = {"features", "excess", "overparam", "kernel-split",
-                                               "keep-probability"};
-    static const char *const laws[] = {"source-dist", "target-dist", NULL};
     int64_t count = 0;
-    NORMA_TRY(check_shapes(config));
-    for (size_t i = 0; i < sizeof file_decides / sizeof file_decides[0]; i++)
-        if (norma_config_has(config, "source") && norma_config_is_given(config, file_decides[i]))
-            return refuse(config, file_decides[i], "the file of --source decides this");
-    if (norma_config_has(config, "source") && norma_config_has(config, "target") &&
-        norma_config_get_integer(config, 0, "replicas") > 1)
-        return refuse(config, "replicas",
-                      "source and target are the same for every replica; give 1");
-    if (!norma_config_has(config, "source"))
-        NORMA_TRY(norma_law_options_check(config, laws));
+    NORMA_TRY(norma_pair_check_options(config));
     return norma_spectrum_count_values(config, 1, &count);
 }
 

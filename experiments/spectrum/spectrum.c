@@ -31,13 +31,13 @@ static norma_status check(norma_job_context *job)
 static norma_status read(norma_job_context *job)
 {
     norma_spectrum_run *run = job->state;
-    return norma_spectrum_inputs_read(job->runtime, job->config, &run->inputs);
+    return norma_pair_inputs_read(job->runtime, job->config, &run->inputs);
 }
 
 static void fingerprint(const norma_job_context *job, norma_text *text)
 {
     const norma_spectrum_run *run = job->state;
-    norma_spectrum_fingerprint(&run->inputs, text);
+    norma_pair_fingerprint(&run->inputs, text);
 }
 
 /* Memory of a rank that a cell may be planned for. */
@@ -83,13 +83,14 @@ static norma_status print_cell(const norma_job_context *job, const norma_spectru
     norma_text where;
     char *described = NULL;
     norma_text_init(&where);
-    norma_config_describe_cell(job->config, cell->number, &where);
+    norma_config_describe_cell(job->config, cell->pair.number, &where);
     NORMA_TRY(norma_text_take(&where, &described));
     norma_plan_format_bytes_local((double)job->machine.base_memory + choice->bytes +
                                       norma_spectrum_weights_bytes(cell),
                                   memory, sizeof memory);
-    norma_log_result("%6lld %10lld %10lld %-10s %3d x %-3d %12s %10.3g %s", (long long)cell->number,
-                     (long long)choice->n_rows, (long long)cell->problem.n_features,
+    norma_log_result("%6lld %10lld %10lld %-10s %3d x %-3d %12s %10.3g %s",
+                     (long long)cell->pair.number, (long long)choice->n_rows,
+                     (long long)cell->problem.n_features,
                      norma_spectrum_method_name(choice->method), choice->grid.n_rows,
                      choice->grid.n_columns, memory, choice->flops, described);
     norma_mem_free(described);
@@ -149,7 +150,7 @@ static norma_status compute(norma_job_context *job)
 static void clear(norma_job_context *job)
 {
     norma_spectrum_run *run = job->state;
-    norma_spectrum_inputs_clear(&run->inputs);
+    norma_pair_inputs_clear(&run->inputs);
     norma_spectrum_tasks_clear(run);
 }
 

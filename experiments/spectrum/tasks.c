@@ -35,7 +35,7 @@ double norma_spectrum_weights_bytes(const norma_spectrum_cell *cell)
     double bytes = 0;
     if (cell->problem.width == NORMA_WIDTH_MIN)
         bytes += 8 * (double)norma_khatri_rao_n_rows(shape);
-    if (cell->distribution == NORMA_DISTRIBUTION_ORTHOGONAL) {
+    if (cell->pair.distribution == NORMA_DISTRIBUTION_ORTHOGONAL) {
         double first = (double)norma_khatri_rao_width_first(shape);
         double second = (double)norma_khatri_rao_width_second(shape);
         bytes += 16 * (first * first + second * second);
@@ -204,14 +204,14 @@ static norma_status finish(task *t, const norma_spectrum_cell *cell, int64_t rep
     if (status == NORMA_OK)
         status = norma_spectrum_record_fill(cell, result, &record);
     if (status == NORMA_OK)
-        status = norma_spectrum_output_write_local(job, cell->number, replica, &record);
+        status = norma_spectrum_output_write_local(job, cell->pair.number, replica, &record);
     if (status == NORMA_OK && job->runtime->rank == 0)
         status = norma_checkpoint_append_local(job->checkpoint, t->number, record.numbers,
                                                record.n_numbers * (int64_t)sizeof *record.numbers);
     status = norma_agree(job->runtime->world, status);
     if (status == NORMA_OK) {
         t->run->condition[t->number] = record.scalars[NORMA_SPECTRUM_CONDITION];
-        print_record(cell->number, replica, &record);
+        print_record(cell->pair.number, replica, &record);
         status = norma_result_flush(job->file);
     }
     norma_spectrum_record_clear(&record);

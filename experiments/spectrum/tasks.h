@@ -9,7 +9,7 @@
 #include "experiments/spectrum/setup.h"
 
 typedef struct norma_spectrum_run {
-    norma_spectrum_inputs inputs;
+    norma_pair_inputs inputs;
     norma_spectrum_layout layout;
     double memory_per_rank; /* bytes that a method may be chosen for */
     double *condition;      /* [cells][replicas]; owned */

@@ -32,6 +32,7 @@ typedef enum norma_rng_purpose {
     NORMA_RNG_CHAIN_WEIGHTS = 4,
     NORMA_RNG_CHAIN_INPUT = 5,
     NORMA_RNG_CHAIN_GRADIENT = 6,
+    NORMA_RNG_ALIGNMENT = 8, /* searches, features left out, trials of matchings */
     NORMA_RNG_TEST = 255
 } norma_rng_purpose;
 

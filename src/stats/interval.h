@@ -1,6 +1,6 @@
 #ifndef NORMA_STATS_INTERVAL_H
 #define NORMA_STATS_INTERVAL_H
-/* Confidence intervals of a mean over independent replicas. */
+/* Confidence intervals: of a mean over independent replicas, of a probability. */
 #include <stdint.h>
 
 /* Mean of x[0 .. n-1] and the half-width of its two-sided confidence interval at `level` in (0, 1)
@@ -13,5 +13,9 @@ void norma_interval_mean(const double *x, int64_t n, double level, double *mean,
 
 /* The Student quantile t with P(|T| <= t) = level for `dof` > 0 degrees of freedom. */
 double norma_interval_student(double level, double dof);
+
+/* Wilson's interval at `level` of a probability, from n_found successes in n >= 1 trials: within
+ * [0, 1], and never of width 0. */
+void norma_interval_wilson(int64_t n_found, int64_t n, double level, double *low, double *high);
 
 #endif

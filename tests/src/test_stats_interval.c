@@ -57,7 +57,23 @@ static void test_large_offset_keeps_the_spread(void **state)
     norma_test_check_close(half, reference, 1e-12);
 }
 
+static void test_wilson(void **state)
+{
+    (void)state;
+    double low = 0, high = 0;
+    norma_interval_wilson(5, 10, 0.95, &low, &high);
+    norma_test_check_close(low, 0.236593, 1e-5);
+    norma_test_check_close(high, 0.763407, 1e-5);
+    norma_interval_wilson(0, 10, 0.95, &low, &high);
+    assert_true(low == 0);
+    norma_test_check_close(high, 0.277533, 1e-5);
+    norma_interval_wilson(10, 10, 0.95, &low, &high);
+    norma_test_check_close(low, 1 - 0.277533, 1e-5);
+    assert_true(high == 1);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_wilson),
     cmocka_unit_test(test_quantiles_of_tables),
     cmocka_unit_test(test_known_interval),
     cmocka_unit_test(test_too_few_and_special_values),
