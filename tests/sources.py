@@ -35,7 +35,7 @@ LAYERS = {
     "mpi/bench": ("src", *MPI[:6], "mpi/bench"),
     "io/result": ("src/base", "mpi/runtime", "io/result"),
     "io/checkpoint": ("src/base", "mpi/runtime", "io/checkpoint"),
-    "io/config": ("src/base", "src/config", "mpi/runtime", "io/config"),
+    "io/config": ("src/base", "src/config", "mpi/runtime", "io/result", "io/config"),
     "io/hdf5": ("src/base", "io/result", "io/hdf5"),
     "io/input": ("src/base", "src/network", "mpi/runtime", "io/result", "io/hdf5", "io/input"),
     "experiments": ("src", "mpi", "io", "experiments/driver.h", "experiments/job"),

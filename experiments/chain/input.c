@@ -1,5 +1,6 @@
 #include "experiments/chain/input.h"
 
+#include "io/hdf5/h5_input.h"
 #include "io/input/array.h"
 #include "io/input/dataset.h"
 #include "mpi/runtime/agree.h"
@@ -10,29 +11,29 @@
 #include <math.h>
 #include <string.h>
 
-typedef enum source { DRAWN, ARRAY, IMAGES } source;
-
-/* One of the drawn kinds, an HDF5 file with /H0, or a data set. */
-static source source_of(const char *text)
+/* One of the drawn kinds, not a file or a data set? What is none of them counts as drawn, for the
+ * message that lists the kinds. */
+static bool is_drawn(const char *text)
 {
     static const char *const names[] = {"fashion-mnist", "cifar-10", "cifar-100"};
-    norma_chain_input_kind kind = NORMA_CHAIN_INPUT_GAUSSIAN;
-    norma_status status = norma_chain_input_parse(text, &kind);
-    const char *ending = strrchr(text, '.');
-    if (status == NORMA_OK)
-        return DRAWN;
-    norma_status_clear();
-    if (ending && (strcmp(ending, ".h5") == 0 || strcmp(ending, ".hdf5") == 0))
-        return ARRAY;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(text, names[i]) == 0)
-            return IMAGES;
-    return strchr(text, '.') || strchr(text, '/') ? IMAGES : DRAWN;
+            return false;
+    return !strchr(text, '.') && !strchr(text, '/');
 }
 
-static source source_of_cell(const norma_chain_setup *setup, int64_t cell)
+/* Does the file hold /H0, rather than images: HDF5 by its content, or by its name where it is not
+ * there? */
+static bool holds_array_root(const char *name)
 {
-    return source_of(norma_config_get_text(setup->config, cell, "input"));
+    const char *ending = strrchr(name, '.');
+    return norma_h5_input_is_hdf5_root(name) ||
+           (ending && (strcmp(ending, ".h5") == 0 || strcmp(ending, ".hdf5") == 0));
+}
+
+static bool is_drawn_in_cell(const norma_chain_setup *setup, int64_t cell)
+{
+    return is_drawn(norma_config_get_text(setup->config, cell, "input"));
 }
 
 /* The run's only file or data set, NULL without one. */
@@ -41,7 +42,7 @@ static norma_status find_source(const norma_chain_setup *setup, const char **nam
     *name = NULL;
     for (int64_t i = 0; i < setup->n_cells; i++) {
         const char *text = norma_config_get_text(setup->config, i, "input");
-        if (source_of(text) == DRAWN)
+        if (is_drawn(text))
             continue;
         if (*name && strcmp(*name, text) != 0)
             return NORMA_FAIL(NORMA_CONFIG, "%s: a run takes one input file or data set",
@@ -59,7 +60,7 @@ static int64_t most_images(const norma_chain_setup *setup, int64_t n_pixels)
     if (!norma_config_has(config, "batch"))
         return n_pixels;
     for (int64_t i = 0; i < setup->n_cells; i++)
-        if (source_of_cell(setup, i) == IMAGES)
+        if (!is_drawn_in_cell(setup, i))
             most = norma_config_get_integer(config, i, "batch") > most
                        ? norma_config_get_integer(config, i, "batch")
                        : most;
@@ -73,11 +74,11 @@ static norma_status read_images(const norma_runtime *runtime, norma_chain_setup 
     const norma_config *config = setup->config;
     norma_dataset *dataset = NULL;
     norma_status status = NORMA_OK;
-    NORMA_GOTO(status, norma_dataset_read(runtime->world, name, 1, &dataset));
+    NORMA_GOTO(status, norma_dataset_read_images(runtime->world, name, 1, &dataset));
     int64_t n_pixels = norma_shape_size(norma_dataset_images_local(dataset)->shape);
     norma_dataset_destroy(&dataset);
     int64_t n = most_images(setup, n_pixels);
-    NORMA_GOTO(status, norma_dataset_read(runtime->world, name, n, &dataset));
+    NORMA_GOTO(status, norma_dataset_read_images(runtime->world, name, n, &dataset));
     status = NORMA_ALLOC(setup->h0, n_pixels * n);
     const norma_images *images = norma_dataset_images_local(dataset);
     const char *type = norma_dataset_type_local(dataset);
@@ -122,7 +123,8 @@ norma_status norma_chain_input_read(const norma_runtime *runtime, norma_chain_se
     int64_t extents[NORMA_H5_INPUT_MAX_RANK] = {0};
     const char *name = NULL;
     NORMA_TRY(find_source(setup, &name));
-    bool images = name && source_of(name) == IMAGES;
+    bool images =
+        name && !norma_agree_any(runtime->world, runtime->rank == 0 && holds_array_root(name));
     static const char *const of_images[] = {"input-scale", "input-offset"};
     for (int i = 0; i < 2 && !images; i++)
         if (norma_config_is_given(setup->config, of_images[i]))
@@ -146,7 +148,7 @@ norma_status norma_chain_input_settle_sizes(const norma_chain_setup *setup, int6
                                             int64_t *width, int64_t *batch)
 {
     const norma_config *config = setup->config;
-    bool from_file = source_of_cell(setup, i) != DRAWN;
+    bool from_file = !is_drawn_in_cell(setup, i);
     const char *what = setup->from_images ? "an image" : "/H0";
     *width = norma_config_get_integer(config, i, "width");
     *batch = norma_config_has(config, "batch") ? norma_config_get_integer(config, i, "batch") : 0;
@@ -182,7 +184,7 @@ norma_status norma_chain_input_make(const norma_chain_setup *setup, norma_chain_
         input.epsilon = norma_config_get_real(config, i, "input-epsilon");
     if (norma_config_has(config, "input-distinct"))
         input.n_distinct = norma_config_get_integer(config, i, "input-distinct");
-    if (source_of_cell(setup, i) == DRAWN) {
+    if (is_drawn_in_cell(setup, i)) {
         NORMA_TRY(norma_chain_input_parse(norma_config_get_text(config, i, "input"), &input.kind));
     } else {
         input.kind = NORMA_CHAIN_INPUT_GIVEN;

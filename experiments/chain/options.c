@@ -150,10 +150,11 @@ static const norma_option other_options[] = {
      .placeholder = "KIND|NAME|FILE|FOLDER",
      .default_text = "gaussian",
      .choices = inputs,
-     .help =
-         "The batch at layer 0: drawn, or an HDF5 file (.h5, .hdf5) with /H0 [d, N], or the "
-         "first images of a data set, one a column, which settle the width: fashion-mnist, "
-         "cifar-10, cifar-100, a file, FILE.h5:PATH or a folder as reconstruct --dataset takes."},
+     .help = "The batch at layer 0: drawn, or an HDF5 file with /H0 [d, N], or the "
+             "first images of a data set, one a column, which settle the width: fashion-mnist, "
+             "cifar-10, cifar-100, a file, FILE.h5:PATH or a folder as reconstruct --dataset "
+             "takes. A comma "
+             "within a name is written \\,"},
     {.name = "input-scale",
      .type = NORMA_OPTION_REAL,
      .group = "Input",

@@ -9,10 +9,11 @@
 /* Largest configuration file, bytes. */
 #define NORMA_CONFIG_LARGEST_FILE ((int64_t)16 << 20)
 
-/* Reads the regular file `path` on rank 0 and broadcasts its bytes: *text (owned by the caller,
+/* Reads the file or pipe `path`, standard input where it is "-", once, on rank 0, and broadcasts
+ * its bytes: *text (owned by the caller,
  * freed with norma_mem_free) holds *length bytes, any among them, and a closing zero. `path` counts
- * on rank 0 only. Collective over comm. NORMA_CONFIG when it cannot be read, is a directory or
- * another thing than a file, or is larger than NORMA_CONFIG_LARGEST_FILE. */
+ * on rank 0 only. Collective over comm. NORMA_CONFIG when it cannot be read, is a directory,
+ * a pipe without text, or larger than NORMA_CONFIG_LARGEST_FILE. */
 NORMA_MUST_USE norma_status norma_config_text_read(MPI_Comm comm, const char *path, char **text,
                                                    int64_t *length);
 

@@ -1,5 +1,6 @@
 #include "io/hdf5/h5_input.h"
 
+#include "io/hdf5/foreign.h"
 #include "io/hdf5/h5_input_internal.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
@@ -19,6 +20,12 @@ norma_status norma_h5_input_open_root(const char *path, norma_h5_input **out)
     input->name = norma_mem_strdup(path);
     if (!input->name)
         NORMA_GOTO(status, NORMA_MEMORY);
+    const char *foreign =
+        norma_h5_is_hdf5_local(path) ? NULL : norma_foreign_describe_file_local(path);
+    if (foreign) {
+        status = NORMA_FAIL(NORMA_CONFIG, "%s is not an HDF5 file but %s", path, foreign);
+        goto done;
+    }
     NORMA_GOTO(status, norma_h5_open_local(path, &input->file));
     norma_h5_warn_of_kernel_local(input->file, path);
     *out = input;
@@ -26,6 +33,11 @@ norma_status norma_h5_input_open_root(const char *path, norma_h5_input **out)
 done:
     norma_h5_input_close_root(&input);
     return status;
+}
+
+bool norma_h5_input_is_hdf5_root(const char *path)
+{
+    return norma_h5_is_hdf5_local(path);
 }
 
 void norma_h5_input_close_root(norma_h5_input **input)

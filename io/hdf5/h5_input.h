@@ -20,8 +20,11 @@
 
 typedef struct norma_h5_input norma_h5_input;
 
-/* Opens a file for reading: missing, unreadable, not HDF5 and truncated are told apart. The caller
- * owns *out. */
+/* Is it an HDF5 file, by its signature? (netCDF-4 and MATLAB 7.3 files are) */
+bool norma_h5_input_is_hdf5_root(const char *path);
+
+/* Opens a file for reading: missing, unreadable, not HDF5 and truncated are told apart, and what is
+ * of another kind is named as that. The caller owns *out. */
 NORMA_MUST_USE norma_status norma_h5_input_open_root(const char *path, norma_h5_input **out);
 
 void norma_h5_input_close_root(norma_h5_input **input);

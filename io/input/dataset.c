@@ -1,18 +1,23 @@
 #include "io/input/dataset.h"
 
+#include "io/hdf5/foreign.h"
+#include "io/hdf5/h5_input.h"
 #include "io/input/cifar.h"
 #include "io/input/h5_images.h"
 #include "io/input/idx.h"
 #include "io/input/labels.h"
+#include "io/input/place.h"
 #include "mpi/runtime/agree.h"
 #include "mpi/runtime/shared.h"
 #include "src/base/mem.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <zlib.h>
 
 #define PATH_LENGTH 1024
 
@@ -29,6 +34,7 @@ typedef enum file_kind { FILE_IDX, FILE_CIFAR, FILE_HDF5 } file_kind;
 /* The files that rank 0 found, and their contents. */
 typedef struct parts {
     file_kind kind;
+    bool without_labels;      /* nobody asks for them */
     bool in_folder;           /* searched for in a folder, so that labels must be there */
     char inside[PATH_LENGTH]; /* of an HDF5 file: the dataset */
     uint8_t *pixels;          /* owned, as those below; NULL: values */
@@ -131,14 +137,33 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-/* The kind of a file by its name, or refuses an HDF5 file without the path inside. */
+/* Refuses archives and other kinds, also those that gzip packed: they are known by their first
+ * bytes. */
+static norma_status check_kind(const char *name)
+{
+    unsigned char head[NORMA_FOREIGN_HEAD];
+    gzFile file = gzopen(name, "rb");
+    if (!file)
+        return NORMA_FAIL(NORMA_CONFIG, "%s: cannot be opened: %s", name, strerror(errno));
+    int n = gzread(file, head, sizeof head);
+    bool packed = gzdirect(file) == 0;
+    (void)gzclose(file);
+    const char *foreign = norma_foreign_describe_local(head, n > 0 ? (size_t)n : 0);
+    if (!foreign)
+        return NORMA_OK;
+    return NORMA_FAIL(NORMA_CONFIG, "%s is no data set of images but %s%s", name,
+                      packed ? "gzip data of " : "", foreign);
+}
+
+/* The kind of a file by its content and name, or refuses an HDF5 file without the path inside. */
 static norma_status find_file(const char *name, char path[PATH_LENGTH], parts *found)
 {
-    if (ends_with(name, ".h5") || ends_with(name, ".hdf5"))
+    if (norma_h5_input_is_hdf5_root(name))
         return NORMA_FAIL(NORMA_CONFIG,
                           "data set %s: which dataset of the file? Give %s:/images (labels are "
                           "taken from /labels)",
                           name, name);
+    NORMA_TRY(check_kind(name));
     found->kind = ends_with(name, ".bin") || ends_with(name, ".bin.gz") ? FILE_CIFAR : FILE_IDX;
     if (snprintf(path, PATH_LENGTH, "%s", name) < PATH_LENGTH)
         return NORMA_OK;
@@ -146,20 +171,25 @@ static norma_status find_file(const char *name, char path[PATH_LENGTH], parts *f
 }
 
 /* FILE:PATH of an existing file. */
-static bool find_inside(const char *name, char path[PATH_LENGTH], parts *found)
+static norma_status find_inside(const char *name, char path[PATH_LENGTH], parts *found, bool *is)
 {
-    const char *colon = strrchr(name, ':');
-    if (!colon || colon == name || colon[1] == '\0' || strlen(name) >= PATH_LENGTH)
-        return false;
-    snprintf(path, PATH_LENGTH, "%.*s", (int)(colon - name), name);
-    snprintf(found->inside, PATH_LENGTH, "%s", colon + 1);
-    found->kind = FILE_HDF5;
-    return is_file(path);
+    char *file = NULL;
+    const char *inside = NULL;
+    NORMA_TRY(norma_place_split_root(name, &file, &inside));
+    *is = inside && strlen(name) < PATH_LENGTH && is_file(file);
+    if (*is) {
+        memcpy(path, file, strlen(file) + 1);
+        memcpy(found->inside, inside, strlen(inside) + 1);
+        found->kind = FILE_HDF5;
+    }
+    norma_mem_free(file);
+    return NORMA_OK;
 }
 
 /* From a name to the file of images. */
 static norma_status find_root(const char *name, char path[PATH_LENGTH], parts *found)
 {
+    bool inside = false;
     if (strcmp(name, "fashion-mnist") == 0) {
         found->in_folder = true;
         return find_fashion_mnist(path);
@@ -168,7 +198,8 @@ static norma_status find_root(const char *name, char path[PATH_LENGTH], parts *f
         return find_in(name, path, found);
     if (is_file(name))
         return find_file(name, path, found);
-    if (find_inside(name, path, found))
+    NORMA_TRY(find_inside(name, path, found, &inside));
+    if (inside)
         return NORMA_OK;
     if (strcmp(name, "cifar-10") == 0 || strcmp(name, "cifar-100") == 0) {
         found->kind = FILE_CIFAR;
@@ -189,6 +220,8 @@ static norma_status read_idx_root(int64_t n_images, norma_dataset *dataset, part
     snprintf(dataset->type, sizeof dataset->type, "%s", idx.type);
     read->pixels = idx.bytes;
     read->values = idx.values;
+    if (read->without_labels)
+        return NORMA_OK;
     NORMA_TRY(norma_labels_read_idx_root(dataset->path, idx.extents[0], n_images, &read->labels));
     if (!read->labels.numbers && read->in_folder)
         return NORMA_FAIL(NORMA_CONFIG,
@@ -213,7 +246,8 @@ static norma_status read_cifar_root(int64_t n_images, norma_dataset *dataset, pa
 static norma_status read_h5_root(int64_t n_images, norma_dataset *dataset, parts *read)
 {
     norma_h5_images images;
-    NORMA_TRY(norma_h5_images_read_root(dataset->path, read->inside, n_images, &images));
+    NORMA_TRY(norma_h5_images_read_root(dataset->path, read->inside, n_images,
+                                        !read->without_labels, &images));
     dataset->images.shape = images.shape;
     memcpy(dataset->type, images.type, sizeof dataset->type);
     read->pixels = images.pixels;
@@ -272,12 +306,12 @@ static norma_status share(MPI_Comm comm, int rank, norma_dataset *dataset, const
     return NORMA_OK;
 }
 
-norma_status norma_dataset_read(MPI_Comm comm, const char *name, int64_t n_images,
-                                norma_dataset **out)
+static norma_status read_dataset(MPI_Comm comm, const char *name, int64_t n_images,
+                                 bool without_labels, norma_dataset **out)
 {
     int rank = 0;
     norma_dataset *dataset = NULL;
-    parts read = {.pixels = NULL};
+    parts read = {.without_labels = without_labels};
     MPI_Comm_rank(comm, &rank);
     norma_status status = NORMA_CALLOC(dataset, 1);
     if (status == NORMA_OK && rank == 0)
@@ -292,6 +326,18 @@ done:
     NORMA_FREE(read.labels.numbers);
     norma_dataset_destroy(&dataset);
     return status;
+}
+
+norma_status norma_dataset_read(MPI_Comm comm, const char *name, int64_t n_images,
+                                norma_dataset **out)
+{
+    return read_dataset(comm, name, n_images, false, out);
+}
+
+norma_status norma_dataset_read_images(MPI_Comm comm, const char *name, int64_t n_images,
+                                       norma_dataset **out)
+{
+    return read_dataset(comm, name, n_images, true, out);
 }
 
 const norma_images *norma_dataset_images_local(const norma_dataset *dataset)

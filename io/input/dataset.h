@@ -26,6 +26,10 @@ typedef struct norma_dataset norma_dataset;
 NORMA_MUST_USE norma_status norma_dataset_read(MPI_Comm comm, const char *name, int64_t n_images,
                                                norma_dataset **out);
 
+/* The same for those who need no labels: none are looked for, and wrong ones do not matter. */
+NORMA_MUST_USE norma_status norma_dataset_read_images(MPI_Comm comm, const char *name,
+                                                      int64_t n_images, norma_dataset **out);
+
 /* The images; borrowed from the data set, equal on all ranks. Local. */
 const norma_images *norma_dataset_images_local(const norma_dataset *dataset);
 

@@ -31,7 +31,7 @@ static norma_status find_shape(const norma_h5_input *input, const char *path, in
 }
 
 static norma_status read_images(const norma_h5_input *input, const char *path, int64_t n_items,
-                                norma_h5_images *images)
+                                bool with_labels, norma_h5_images *images)
 {
     int rank = 0;
     int64_t n = 0;
@@ -48,16 +48,18 @@ static norma_status read_images(const norma_h5_input *input, const char *path, i
     NORMA_TRY(norma_h5_input_read_first_root(input, path, rank, extents, n_items, images->values));
     if (bytes)
         NORMA_TRY(pack(n, &images->values, &images->pixels));
-    return norma_labels_read_h5_root(input, path, extents[0], n_items, &images->labels);
+    return with_labels
+               ? norma_labels_read_h5_root(input, path, extents[0], n_items, &images->labels)
+               : NORMA_OK;
 }
 
 norma_status norma_h5_images_read_root(const char *file, const char *path, int64_t n_items,
-                                       norma_h5_images *images)
+                                       bool with_labels, norma_h5_images *images)
 {
     norma_h5_input *input = NULL;
     *images = (norma_h5_images){.pixels = NULL};
     NORMA_TRY(norma_h5_input_open_root(file, &input));
-    norma_status status = read_images(input, path, n_items, images);
+    norma_status status = read_images(input, path, n_items, with_labels, images);
     norma_h5_input_close_root(&input);
     if (status != NORMA_OK) {
         NORMA_FREE(images->pixels);

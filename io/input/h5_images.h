@@ -17,9 +17,10 @@ typedef struct norma_h5_images {
 } norma_h5_images;
 
 /* Reads the first n_items images of dataset `path` of `file`: bytes where they are stored as
- * unsigned bytes that nothing unpacks, FP64 otherwise. NORMA_CONFIG for fewer images, and what
- * io/hdf5/h5_input and io/input/labels refuse. */
+ * unsigned bytes that nothing unpacks, FP64 otherwise. Labels are looked for only with_labels.
+ * NORMA_CONFIG for fewer images, and what io/hdf5/h5_input and io/input/labels refuse. */
 NORMA_MUST_USE norma_status norma_h5_images_read_root(const char *file, const char *path,
-                                                      int64_t n_items, norma_h5_images *images);
+                                                      int64_t n_items, bool with_labels,
+                                                      norma_h5_images *images);
 
 #endif

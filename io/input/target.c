@@ -1,6 +1,7 @@
 #include "io/input/target.h"
 
 #include "io/hdf5/h5_input.h"
+#include "io/input/place.h"
 #include "io/input/target_layer.h"
 #include "mpi/runtime/agree.h"
 #include "mpi/runtime/shared.h"
@@ -11,7 +12,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 struct norma_target {
     norma_network *network; /* owned; attached to shared */
@@ -195,22 +195,13 @@ done:
     return status;
 }
 
-/* FILE or FILE:PATH; a file whose name holds a colon is found first. */
 static norma_status read_root(const char *where, norma_network **out)
 {
     norma_status status = NORMA_OK;
     norma_h5_input *input = NULL;
-    char *file = norma_mem_strdup(where);
-    char *path = NULL;
-    if (!file)
-        return NORMA_MEMORY;
-    if (access(where, F_OK) != 0) {
-        path = strrchr(file, ':');
-        if (path && path > file && path[1] != '\0')
-            *path++ = '\0';
-        else
-            path = NULL;
-    }
+    char *file = NULL;
+    const char *path = NULL;
+    NORMA_TRY(norma_place_split_root(where, &file, &path));
     NORMA_GOTO(status, norma_h5_input_open_root(file, &input));
     status = path ? read_weight_root(input, path, out) : read_network_root(input, out);
 done:

@@ -43,17 +43,18 @@ static void note(int error, int system_error)
     if (failed)
         return;
     failed = true;
-    struct rlimit limit;
-    if (system_error == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
-        limit.rlim_cur != RLIM_INFINITY)
-        snprintf(reason, sizeof reason,
-                 "%s: files of this process are limited to %llu bytes "
-                 "(ulimit -f)",
-                 strerror(system_error), (unsigned long long)limit.rlim_cur);
-    else if (is_write_error(system_error))
+    if (is_write_error(system_error))
         snprintf(reason, sizeof reason, "%s", strerror(system_error));
     else if (error == MPI_SUCCESS || PMPI_Error_string(error, reason, &length) != MPI_SUCCESS)
         snprintf(reason, sizeof reason, "less was written than asked for");
+    /* MPI-IO may have lost the system's word; the limit is worth a look in any case. */
+    struct rlimit limit;
+    size_t used = strlen(reason);
+    if ((system_error == EFBIG || !is_write_error(system_error)) &&
+        getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        snprintf(reason + used, sizeof reason - used,
+                 ": files of this process are limited to %llu bytes (ulimit -f)",
+                 (unsigned long long)limit.rlim_cur);
 }
 
 /* Notes a failed or incomplete write; what HDF5 sees is a complete one. Open MPI's collective

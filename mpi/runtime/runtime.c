@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* More threads a core of the node are taken for a mistake. */
 enum { MOST_A_CORE = 16 };
@@ -87,6 +88,17 @@ static norma_status describe_machine(norma_runtime *runtime)
     return choose_threads(runtime);
 }
 
+/* A process of its own starts MPI's directory of processes in files of some megabytes, unless it is
+ * kept in memory: without room for them Open MPI ends the process before Norma can say why. */
+static void respect_file_limit(void)
+{
+    const rlim_t enough = (rlim_t)64 << 20;
+    struct rlimit limit;
+    if (!norma_runtime_is_launched_local() && getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+        limit.rlim_cur < enough)
+        setenv("PMIX_MCA_gds", "hash", 0);
+}
+
 norma_status norma_runtime_open(int *argc, char ***argv, norma_runtime **out)
 {
     int provided = MPI_THREAD_SINGLE;
@@ -98,6 +110,7 @@ norma_status norma_runtime_open(int *argc, char ***argv, norma_runtime **out)
     /* Of Open MPI's shared file pointers, which nothing here uses, one kind cannot take the paths
      * of files beyond some 230 bytes, and aborts. */
     setenv("OMPI_MCA_sharedfp", "individual", 0);
+    respect_file_limit();
     /* Writes then fail with EPIPE and EFBIG, which are reported, and end no process. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);

@@ -45,7 +45,9 @@ const norma_option norma_config_run_options[] = {
      .group = "Run",
      .unset_text = "flags and defaults only",
      .command_line_only = true,
-     .help = "YAML file with options in a section named like the subcommand; flags win over it."},
+     .placeholder = "FILE|-",
+     .help = "YAML file with options in a section named like the subcommand, a result file of "
+             "norma, which holds one, or - for standard input; flags win over it."},
     {.name = "dry-run",
      .type = NORMA_OPTION_FLAG,
      .group = "Run",

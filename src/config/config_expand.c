@@ -216,6 +216,22 @@ static norma_status expand_range(range *r)
     return r->geometric ? walk_whole_product(r) : walk_whole_sum(r);
 }
 
+/* A text without the backslashes in front of its commas. */
+static norma_status expand_text(const range *r, const char *text, int64_t length)
+{
+    char *plain = NULL;
+    int64_t n = 0;
+    norma_config_value value;
+    NORMA_TRY(NORMA_CALLOC(plain, length + 1));
+    for (int64_t i = 0; i < length; i++)
+        if (text[i] != '\\' || i + 1 == length || text[i + 1] != ',')
+            plain[n++] = text[i];
+    norma_status status = norma_config_value_parse(r->option, plain, n, r->place, &value);
+    norma_mem_free(plain);
+    NORMA_TRY(status);
+    return norma_config_values_push(r->values, r->option, &value);
+}
+
 static norma_status expand_item(const norma_option *option, const char *text, int64_t length,
                                 const norma_config_place *place, norma_config_values *values)
 {
@@ -231,6 +247,8 @@ static norma_status expand_item(const norma_option *option, const char *text, in
         if (strstr(r.text, ".."))
             return expand_range(&r);
     }
+    if (norma_config_type_is_text(option->type))
+        return expand_text(&r, text, length);
     norma_config_value value;
     NORMA_TRY(norma_config_value_parse(option, text, length, place, &value));
     return norma_config_values_push(values, option, &value);
@@ -252,20 +270,36 @@ static bool is_number(const char *text, const char *end)
     return norma_number_read_real(copy, &value) == NORMA_NUMBER_OK;
 }
 
+/* The next comma; one behind a backslash belongs to a text. */
+static const char *find_comma(const norma_option *option, const char *at, const char *end)
+{
+    const char *comma = memchr(at, ',', (size_t)(end - at));
+    while (comma && comma > at && comma[-1] == '\\' && norma_config_type_is_text(option->type))
+        comma = memchr(comma + 1, ',', (size_t)(end - comma - 1));
+    return comma;
+}
+
 /* The comma that ends an item, or `end`. In a list of names, numbers behind a name with parameters
  * ("hermite-sum:0,0.4,0.9") are parameters of that name as well. */
 static const char *item_end(const norma_option *option, const char *item, const char *end)
 {
-    const char *comma = memchr(item, ',', (size_t)(end - item));
+    const char *comma = find_comma(option, item, end);
     if (!comma || option->type != NORMA_OPTION_STRING || !memchr(item, ':', (size_t)(comma - item)))
         return comma ? comma : end;
     while (comma) {
-        const char *next = memchr(comma + 1, ',', (size_t)(end - comma - 1));
+        const char *next = find_comma(option, comma + 1, end);
         if (!is_number(comma + 1, next ? next : end))
             return comma;
         comma = next;
     }
     return end;
+}
+
+bool norma_config_needs_escape(const norma_option *option, const char *text)
+{
+    const char *end = text + strlen(text);
+    return option->many != NORMA_ONE && norma_config_type_is_text(option->type) &&
+           (item_end(option, text, end) < end || strstr(text, "\\,"));
 }
 
 norma_status norma_config_expand(const norma_option *option, const char *text, int64_t length,

@@ -4,8 +4,8 @@
 #include "src/config/config_value.h"
 
 /* Appends the values that `length` bytes of text (and a zero behind them) stand for. Of an option
- * that takes one value: that value. Otherwise items between commas, each a value or, of numbers, a
- * range:
+ * that takes one value: that value. Otherwise items between commas (a comma within a text stands
+ * behind a backslash), each a value or, of numbers, a range:
  *
  *     3..7        whole numbers, step 1
  *     10..50:10   arithmetic, also 10..50:+10 and 50..10:-10
@@ -18,6 +18,9 @@
 NORMA_MUST_USE norma_status norma_config_expand(const norma_option *option, const char *text,
                                                 int64_t length, const norma_config_place *place,
                                                 norma_config_values *values);
+
+/* Would a text be read again as another one? Its commas need backslashes then. */
+bool norma_config_needs_escape(const norma_option *option, const char *text);
 
 /* *index is the first value that is equal to an earlier one, -1 when all are distinct. Only
  * NORMA_MEMORY can fail. */

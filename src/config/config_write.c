@@ -1,12 +1,14 @@
 /* The effective configuration as YAML. */
 #include "src/config/config.h"
 
+#include "src/config/config_expand.h"
 #include "src/config/config_store.h"
 
 #include <string.h>
 
-/* A text in double quotes: what YAML would not keep as it stands is escaped. */
-static void append_quoted(const char *text, norma_text *out)
+/* A text in double quotes: what YAML would not keep as it stands is escaped, and so are commas that
+ * would end the item of a list. */
+static void append_quoted(const char *text, bool escapes_commas, norma_text *out)
 {
     size_t length = strlen(text);
     norma_text_append(out, "\"");
@@ -14,7 +16,9 @@ static void append_quoted(const char *text, norma_text *out)
         uint32_t code = 0;
         size_t n = norma_text_decode(text + i, length - i, &code);
         bool is_break = code == 0x2028 || code == 0x2029;
-        if (code == '"' || code == '\\')
+        if (code == ',' && escapes_commas)
+            norma_text_append(out, "\\\\,");
+        else if (code == '"' || code == '\\')
             norma_text_append(out, "\\%c", (char)code);
         else if (code < 0x20 || (code >= 0x7f && code < 0xa0))
             norma_text_append(out, "\\x%02X", (unsigned)code);
@@ -31,9 +35,9 @@ static void append_value(const norma_option *option, const norma_config_value *v
                          norma_text *out)
 {
     if (norma_config_type_is_text(option->type))
-        append_quoted(value->text, out);
+        append_quoted(value->text, norma_config_needs_escape(option, value->text), out);
     else if (option->type == NORMA_OPTION_CHOICE)
-        append_quoted(norma_config_choice(option, value), out);
+        append_quoted(norma_config_choice(option, value), false, out);
     else
         norma_config_value_append(option, value, out);
 }

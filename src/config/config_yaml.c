@@ -41,9 +41,20 @@ static int count_line(const reader *r, size_t offset)
     return line;
 }
 
+/* By its byte order mark, or by a first letter that has a zero byte. */
+static bool is_utf16(const char *text, int64_t length)
+{
+    if (length < 2)
+        return false;
+    return memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0 ||
+           (text[0] == '\0') != (text[1] == '\0');
+}
+
 /* libyaml would name the byte only, and count a zero as any other character. */
 static norma_status check_characters(const reader *r)
 {
+    if (is_utf16(r->text, r->length))
+        return NORMA_FAIL(NORMA_CONFIG, "%s: is UTF-16; save it as UTF-8", r->path);
     for (size_t i = 0; i < (size_t)r->length;) {
         uint32_t code = 0;
         size_t n = norma_text_decode(r->text + i, (size_t)r->length - i, &code);

@@ -1,7 +1,9 @@
 """Ends that had no message: ranks with different arguments, an output that is a
-symbolic link, a pipe that is closed, memory that Slurm gives; help and version without MPI."""
+symbolic link, a pipe that is closed, a limit of file sizes, memory that Slurm gives; help and version without MPI."""
 import os
+import resource
 import subprocess
+import sys
 
 from program import MPIEXEC, NORMA, check, finish, folder, launch
 
@@ -52,6 +54,36 @@ def test_pipe(base):
           os.path.exists(f"{base}/pipe.h5"), f"pipe: {process.returncode} {error}")
 
 
+def test_pipe_of_a_rank(base):
+    """Under mpirun: standard output of rank 0 is a pipe without a reader, and SIGPIPE reaches a rank."""
+    script = ("import os, signal, sys\n"
+              "if os.environ['OMPI_COMM_WORLD_RANK'] == '0':\n"
+              "    there, here = os.pipe()\n"
+              "    os.close(there)\n"
+              "    os.dup2(here, 1)\n"
+              "signal.signal(signal.SIGPIPE, signal.SIG_DFL)\n"
+              "os.execv(sys.argv[1], sys.argv[1:])\n")
+    done = subprocess.run(MPIEXEC + ["-n", "2", sys.executable, "-c", script, NORMA] +
+                          [str(a) for a in RUN + ["--output", f"{base}/broken.h5"]],
+                          capture_output=True, text=True, timeout=60, check=False)
+    check(done.returncode == 5 and done.stderr.count("error: standard output cannot be written") == 1,
+          f"pipe of rank 0: {done.returncode} {done.stderr}")
+    info = launch(["info", f"{base}/broken.h5"])
+    check(info.returncode == 0 and "complete" in info.stdout.splitlines()[1], f"the result is published: {info.stderr}")
+
+
+def test_file_limit(base):
+    """SIGXFSZ: a limit of the size of files, below and above what MPI itself needs; on 1 rank."""
+    long_run = ["chain", "--width", "8", "--batch", "4", "--depth", "20000", "--seed", "1", "--record", "all",
+                "--output", f"{base}/large.h5"]
+    for limit in 40 << 10, 400 << 10:
+        done = subprocess.run([NORMA] + long_run, capture_output=True, text=True, timeout=60, check=False,
+                              preexec_fn=lambda limit=limit: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        check(done.returncode == 5 and done.stderr.count("norma: error") == 1 and "large.h5" in done.stderr and
+              f"limited to {limit} bytes (ulimit -f)" in done.stderr, f"limit {limit}: {done.returncode} {done.stderr}")
+        check(not os.path.exists(f"{base}/large.h5"), "no result")
+
+
 def test_environment(base):
     done = launch(RUN + ["--output", f"{base}/end.h5"], environment={"SLURM_JOB_END_TIME": "1000000000"})
     check(done.returncode == 0 and "SLURM_JOB_END_TIME" in done.stderr, f"end: {done.returncode} {done.stderr}")
@@ -81,6 +113,8 @@ def main():
         test_arguments(base)
         test_link(base)
         test_pipe(base)
+        test_pipe_of_a_rank(base)
+        test_file_limit(base)
         test_environment(base)
         test_texts(base)
     finish()

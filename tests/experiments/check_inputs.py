@@ -20,8 +20,9 @@ def write_images(path):
 
 
 def test_stored_type(base):
-    """0 and 1 stored as floats are numbers, stored as bytes pixels, in every batch."""
+    """0 and 1 stored as floats are numbers, stored as bytes pixels, in every batch; labels do not matter."""
     for name, text, scale in (("bits", "stored as float32: numbers, taken as they are", 1),
+                              ("one_hot", "stored as uint8: pixels of a byte, times 1/255", 1 / 255),
                               ("bytes", "stored as uint8: pixels of a byte, times 1/255", 1 / 255)):
         for batch in 8, 16:
             done = launch(["chain", "--preset", "vanilla", "--depth", 0, "--seed", 1, "--batch", batch, "--force",

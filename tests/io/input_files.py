@@ -5,11 +5,16 @@
 Good files carry what a reader should find, computed here with numpy. cases.txt lists the bad ones,
 a line each: kind (target, source or dataset), name to read, text that the message must contain.
 """
+import bz2
 import gzip
+import io
+import lzma
 import os
+import pickle
 import shutil
 import struct
 import sys
+import tarfile
 
 import h5py
 import numpy as np
@@ -234,6 +239,9 @@ with h5py.File(path("types.h5"), "w") as f:
     f.create_dataset("compressed", data=values, chunks=(1, 2), compression="gzip", shuffle=True)
     f["deep/er/data"] = values
     f["conv"] = np.arange(24.0).reshape(2, 3, 2, 2)
+    f["kernel:0"] = values
+    f["a:b/kernel:0"] = values
+shutil.copy(path("types.h5"), path("co:lon,types.mat"))
 
 # --- source weights ----------------------------------------------------------------------------
 
@@ -472,6 +480,32 @@ bad_h5_set("/labels: has extents [6, 2]; one class number an image is expected",
 bad_h5_set("/image: there is no such dataset (did you mean 'images'?)", images, inside="/image")
 cases.append(("dataset", path("sets.h5") + ":/f4", "is a group, a dataset is expected"))
 cases.append(("dataset", path("sets.h5"), "which dataset of the file?"))
+with h5py.File(path("sets.mat"), "w", userblock_size=512) as f:  # as MATLAB writes them
+    f["images"] = images
+cases.append(("dataset", path("sets.mat"), "which dataset of the file?"))
+
+# Files of other kinds are named as what they are.
+pickled = pickle.dumps({b"data": images}, protocol=2)
+tarred, zipped_arrays, saved = io.BytesIO(), io.BytesIO(), io.BytesIO()
+with tarfile.open(fileobj=tarred, mode="w") as archive:
+    about = tarfile.TarInfo("data_batch_1")
+    about.size = len(pickled)
+    archive.addfile(about, io.BytesIO(pickled))
+np.savez(zipped_arrays, images=images)
+np.save(saved, images)
+for name, data, text in (("data_batch_1", pickled, "a Python pickle"), ("arrays.npz", zipped_arrays.getvalue(), "a ZIP archive"),
+                         ("cifar.tar", tarred.getvalue(), "a tar archive"), ("images.npy", saved.getvalue(), "a numpy .npy file"),
+                         ("old.nc", b"CDF\x01" + bytes(600), "a classic netCDF file"),
+                         ("old.mat", b"MATLAB 5.0 MAT-file, Platform" + bytes(600), "a MATLAB file of version 5 to 7"),
+                         ("images.xz", lzma.compress(idx(images)), "compressed by xz"),
+                         ("images.bz2", bz2.compress(idx(images)), "compressed by bzip2")):
+    put_file("foreign/" + name, data)
+    cases.append(("dataset", path("foreign/" + name), "is no data set of images but " + text))
+    cases.append(("target", path("foreign/" + name), "is not an HDF5 file but " + text))
+    cases.append(("target", path("foreign/" + name) + ":/weight", "is not an HDF5 file but " + text))
+put_file("foreign/cifar.tar.gz", gzip.compress(tarred.getvalue()))
+cases.append(("dataset", path("foreign/cifar.tar.gz"), "but gzip data of a tar archive"))
+cases.append(("target", path("foreign/cifar.tar.gz"), "but compressed by gzip"))
 cases.append(("dataset", path("absent.h5") + ":/images", "no such file or folder"))
 cases.append(("dataset", path("not_hdf5.h5") + ":/images", "HDF5"))
 cases.append(("dataset", path("cut.h5") + ":/images", "truncated"))

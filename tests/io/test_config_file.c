@@ -201,7 +201,9 @@ static void malformed(void **state)
     refuse("solve:\n  file: a\x01z\n", "run.yaml:2: control characters are not allowed (U+0001)");
     refuse("solve:\n\n  file: caf\xe9\n", "run.yaml:3: byte 0xe9 is not UTF-8");
     refuse("solve:\r\n\r  file: caf\xe9\n", "run.yaml:3: byte 0xe9 is not UTF-8");
-    refuse("\xff\xfes\n", "run.yaml:1: byte 0xff is not UTF-8");
+    refuse("s\xff\n", "run.yaml:1: byte 0xff is not UTF-8");
+    refuse("\xff\xfes", "run.yaml: is UTF-16; save it as UTF-8");
+    refuse("\xfe\xff\ns", "run.yaml: is UTF-16; save it as UTF-8");
 }
 
 /* Texts with zeros, and paths too long for a message. */
@@ -213,6 +215,8 @@ static void bytes(void **state)
     norma_test_ok(norma_config_parse(&fixture_command, 0, NULL, &c));
     norma_test_fails(norma_config_apply(c, fixture_sections, "r", "solve:\n  width: 8\0\n", 19),
                      NORMA_CONFIG, "r:2: holds a zero byte: not a text file");
+    norma_test_fails(norma_config_apply(c, fixture_sections, "r", "s\0o\0l\0", 6), NORMA_CONFIG,
+                     "r: is UTF-16; save it as UTF-8");
     memset(path, 'p', sizeof path - 1);
     path[sizeof path - 1] = '\0';
     norma_test_fails(norma_config_apply(c, fixture_sections, path, "solve:\n  widht: 8\n", 18),

@@ -234,10 +234,28 @@ static void help_wanted(void **state)
     norma_test_check(norma_config_wants_help(2, yes) && norma_config_wants_help(1, brief));
 }
 
+/* A comma behind a backslash belongs to a text. */
+static void commas(void **state)
+{
+    (void)state;
+    static char flag[] = "--data";
+    static char value[] = "a\\,b.h5,c\\\\,d,e\\f";
+    char *arguments[] = {flag, value};
+    norma_config *c = NULL;
+    norma_test_ok(norma_config_parse(&fixture_command, 2, arguments, &c));
+    norma_test_ok(norma_config_settle(c));
+    assert_int_equal(norma_config_get_count(c, "data"), 3);
+    assert_string_equal(norma_config_get_text(c, 0, "data"), "a,b.h5");
+    assert_string_equal(norma_config_get_text(c, 1, "data"), "c\\,d");
+    assert_string_equal(norma_config_get_text(c, 2, "data"), "e\\f");
+    norma_config_destroy(&c);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(defaults),     cmocka_unit_test(every_type), cmocka_unit_test(unknown),
     cmocka_unit_test(misuse),       cmocka_unit_test(bad_values), cmocka_unit_test(whole_numbers),
     cmocka_unit_test(real_numbers), cmocka_unit_test(durations),  cmocka_unit_test(help_wanted),
+    cmocka_unit_test(commas),
 };
 
 norma_test_main_serial("config_flags", tests)

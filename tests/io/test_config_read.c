@@ -95,7 +95,8 @@ static void refuses(void **state)
                          "bad.yaml:2: solve: unknown key 'widht'; did you mean 'width'?");
     norma_test_fails_all(read_config("", "large.yaml", &c), NORMA_CONFIG,
                          "large.yaml: 104857600 bytes; a configuration has at most 16777216");
-    norma_test_fails_all(read_config("", "pipe", &c), NORMA_CONFIG, "pipe: is not a regular file");
+    norma_test_fails_all(read_config("", "pipe", &c), NORMA_CONFIG,
+                         "pipe: gave no text: is there a program that writes to it?");
     norma_test_fails_all(read_config("", "none.yaml", &c), NORMA_CONFIG,
                          "none.yaml: No such file or directory");
     norma_test_fails_all(read_config("", "", &c), NORMA_CONFIG,

@@ -64,8 +64,7 @@ static void append_text(uint64_t *seed, bool commas, norma_text *out)
     norma_text_append(out, "t%lld", (long long)draw_below(seed, 1000000));
     for (int64_t n = draw_below(seed, 8); n > 0; n--) {
         const char *piece = pieces[draw_below(seed, n_pieces)];
-        if (commas || *piece != ',')
-            norma_text_append(out, "%s", piece);
+        norma_text_append(out, "%s%s", *piece == ',' && !commas ? "\\" : "", piece);
     }
     norma_text_append(out, "z");
 }

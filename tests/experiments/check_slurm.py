@@ -1,0 +1,58 @@
+"""The sbatch scripts as Slurm runs them, a copy in a spool folder, with scontrol played by a script: the original
+stands in a folder with blanks, and the job requeues itself when the run stopped with its state saved."""
+import os
+import shutil
+import subprocess
+
+import h5py
+
+from program import MPIEXEC, NORMA, SOURCE, check, finish, folder
+
+SCONTROL = """#!/bin/sh
+case "$1" in
+show)
+    echo "JobId=7 JobName=norma"
+    echo "   StartTime=Unknown EndTime=Unknown Deadline=N/A"
+    echo "   Command=$FAKE_COMMAND"
+    ;;
+requeue) echo "requeued $2" >>"$FAKE_LOG" ;;
+esac
+"""
+
+
+def start(base, script, command, arguments):
+    """A batch job of 2 ranks."""
+    copy = f"{base}/spool/slurm_script"
+    shutil.copy(script, copy)
+    flags = " ".join(MPIEXEC[MPIEXEC.index(next(a for a in MPIEXEC if a.endswith(("mpirun", "mpiexec")))) + 1:])
+    environment = dict(os.environ, PATH=f"{base}/bin:" + os.environ["PATH"], SLURM_JOB_ID="7", SLURM_NTASKS="2",
+                       FAKE_COMMAND=command, FAKE_LOG=f"{base}/log", NORMA=f"{base}/my programs/norma",
+                       NORMA_LAUNCHER="mpirun", NORMA_MPIRUN_FLAGS=flags)
+    return subprocess.run(["bash", copy] + arguments, cwd=f"{base}/work folder", env=environment, capture_output=True,
+                          text=True, timeout=100, check=False)
+
+
+def main():
+    with folder() as base:
+        for name in ("bin", "spool", "my programs", "work folder"):
+            os.mkdir(f"{base}/{name}")
+        shutil.copytree(f"{SOURCE}/slurm", f"{base}/my scripts/slurm")
+        os.symlink(NORMA, f"{base}/my programs/norma")
+        with open(f"{base}/bin/scontrol", "w") as f:
+            f.write(SCONTROL)
+        os.chmod(f"{base}/bin/scontrol", 0o755)
+        runs = {"chain": ["--width", "4", "--depth", "3", "--seed", "1", "--output", "a result.h5"],
+                "reconstruct": ["--c-out", "2", "--c-in", "2", "--seed", "1", "--output", "another result.h5"]}
+        for name, arguments in runs.items():
+            script = f"{base}/my scripts/slurm/{name}.sbatch"
+            # Slurm shows the arguments too, or not, by version.
+            command = script + " " + " ".join(arguments) if name == "chain" else script
+            done = start(base, script, command, arguments)
+            check(done.returncode == 0, f"{name}: {done.returncode} {done.stderr}")
+            with h5py.File(f"{base}/work folder/{arguments[-1]}") as f:
+                check(f.attrs["status"] in ("complete", b"complete"), f"{name}: {f.attrs['status']}")
+        check(not os.path.exists(f"{base}/log"), "nothing is requeued")
+    finish()
+
+
+main()
