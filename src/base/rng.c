@@ -17,6 +17,17 @@ static const norma_rng_kernels *kernels(void)
     return &norma_rng_kernels_scalar;
 }
 
+/* Of the sets in use, the one whose vectors hold no more lanes than there are. */
+static const norma_rng_kernels *kernels_of_lanes(int64_t n_lanes)
+{
+#ifdef NORMA_X86_KERNELS
+    if (n_lanes <= 4 && norma_cpu_isa() == NORMA_ISA_AVX512)
+        return &norma_rng_kernels_avx2;
+#endif
+    (void)n_lanes;
+    return kernels();
+}
+
 static norma_status check_field(const char *name, int64_t value, int64_t limit)
 {
     if (value < 0 || value >= limit)
@@ -88,7 +99,7 @@ static void fill_one_row(norma_rng_kind kind, const norma_rng_counter *first_lan
         int64_t n = n_lanes - lane < N_LANES_AT_ONCE ? n_lanes - lane : N_LANES_AT_ONCE;
         norma_rng_counter counter = *first_lane;
         counter.word2 += (uint32_t)lane;
-        kernels()->lanes(kind, &counter, element / 2, 1, n, pair);
+        kernels_of_lanes(n)->lanes(kind, &counter, element / 2, 1, n, pair);
         memcpy(out + 8 * lane, pair + (element % 2 != 0 ? 8 * n : 0), (size_t)(8 * n));
     }
 }
@@ -103,7 +114,7 @@ static void fill_lanes(norma_rng_kind kind, uint64_t seed, const norma_rng_strea
         first++;
         n--;
     }
-    kernels()->lanes(kind, &counter, first / 2, n / 2, n_lanes, out);
+    kernels_of_lanes(n_lanes)->lanes(kind, &counter, first / 2, n / 2, n_lanes, out);
     if (n % 2 != 0)
         fill_one_row(kind, &counter, first + n - 1, n_lanes, out + 8 * n_lanes * (n - 1));
 }
@@ -170,4 +181,41 @@ void norma_rng_fill_normal_lanes(uint64_t seed, const norma_rng_stream *stream, 
                                  int64_t n, int64_t n_lanes, double *out)
 {
     fill_lanes(NORMA_RNG_NORMAL, seed, stream, first, n, n_lanes, (unsigned char *)out);
+}
+
+void norma_rng_fill_sign_lanes(uint64_t seed, const norma_rng_stream *stream, int64_t first,
+                               int64_t n, int64_t n_lanes, double *out)
+{
+    fill_lanes(NORMA_RNG_SIGN, seed, stream, first, n, n_lanes, (unsigned char *)out);
+}
+
+/* One element of all lanes, the even or the odd one of its block. */
+static void mask_one_row(const norma_rng_counter *first_lane, int64_t element, int64_t n_lanes,
+                         double keep, double *values)
+{
+    double pair[2 * N_LANES_AT_ONCE] = {0};
+    for (int64_t lane = 0; lane < n_lanes; lane += N_LANES_AT_ONCE) {
+        int64_t n = n_lanes - lane < N_LANES_AT_ONCE ? n_lanes - lane : N_LANES_AT_ONCE;
+        double *mine = pair + (element % 2 != 0 ? n : 0);
+        norma_rng_counter counter = *first_lane;
+        counter.word2 += (uint32_t)lane;
+        memcpy(mine, values + lane, (size_t)(8 * n));
+        kernels_of_lanes(n)->mask_lanes(&counter, element / 2, 1, n, keep, pair);
+        memcpy(values + lane, mine, (size_t)(8 * n));
+    }
+}
+
+void norma_rng_mask_lanes(uint64_t seed, const norma_rng_stream *stream, int64_t first, int64_t n,
+                          int64_t n_lanes, double keep, double *values)
+{
+    norma_rng_counter counter = pack(seed, stream);
+    if (n > 0 && first % 2 != 0) {
+        mask_one_row(&counter, first, n_lanes, keep, values);
+        values += n_lanes;
+        first++;
+        n--;
+    }
+    kernels_of_lanes(n_lanes)->mask_lanes(&counter, first / 2, n / 2, n_lanes, keep, values);
+    if (n % 2 != 0)
+        mask_one_row(&counter, first + n - 1, n_lanes, keep, values + n_lanes * (n - 1));
 }

@@ -87,5 +87,11 @@ void norma_rng_fill_uniform_lanes(uint64_t seed, const norma_rng_stream *stream,
                                   int64_t n, int64_t n_lanes, double *out);
 void norma_rng_fill_normal_lanes(uint64_t seed, const norma_rng_stream *stream, int64_t first,
                                  int64_t n, int64_t n_lanes, double *out);
+void norma_rng_fill_sign_lanes(uint64_t seed, const norma_rng_stream *stream, int64_t first,
+                               int64_t n, int64_t n_lanes, double *out);
+
+/* norma_rng_mask on values[n][n_lanes] of replicas in lanes. */
+void norma_rng_mask_lanes(uint64_t seed, const norma_rng_stream *stream, int64_t first, int64_t n,
+                          int64_t n_lanes, double keep, double *values);
 
 #endif

@@ -115,4 +115,4 @@ static inline void rng_store_pairs(unsigned char *out, rng_words even, rng_words
 
 #include "src/base/rng_loops.h"
 
-const norma_rng_kernels norma_rng_kernels_avx2 = {rng_blocks, rng_lanes, rng_mask};
+const norma_rng_kernels norma_rng_kernels_avx2 = {rng_blocks, rng_lanes, rng_mask, rng_mask_lanes};

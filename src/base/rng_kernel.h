@@ -33,6 +33,9 @@ typedef struct norma_rng_kernels {
     /* values[2 * n_blocks], doubles: +0 where the uniform of the block is not below `keep`. */
     void (*mask)(const norma_rng_counter *counter, int64_t block, int64_t n_blocks, double keep,
                  void *values);
+    /* The same on values[2 * n_blocks][n_lanes]. */
+    void (*mask_lanes)(const norma_rng_counter *counter, int64_t block, int64_t n_blocks,
+                       int64_t n_lanes, double keep, void *values);
 } norma_rng_kernels;
 
 extern const norma_rng_kernels norma_rng_kernels_scalar;

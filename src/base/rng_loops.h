@@ -167,6 +167,44 @@ RNG_INLINE void rng_lanes_of_kind(norma_rng_kind kind, const norma_rng_counter *
         }
 }
 
+/* As rng_mask_group for a vector of replicas, values 8 bytes each of `n` lanes at `row`. */
+RNG_INLINE void rng_mask_row(unsigned char *row, int64_t n, rng_words mask)
+{
+    uint64_t masks[RNG_WIDTH];
+    uint64_t bits[RNG_WIDTH];
+    rng_store((unsigned char *)masks, mask);
+    if (n >= RNG_WIDTH) {
+        memcpy(bits, row, sizeof bits);
+        for (int64_t i = 0; i < RNG_WIDTH; i++)
+            bits[i] &= masks[i];
+        memcpy(row, bits, sizeof bits);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(bits, row + 8 * i, 8);
+        bits[0] &= masks[i];
+        memcpy(row + 8 * i, bits, 8);
+    }
+}
+
+static void rng_mask_lanes(const norma_rng_counter *counter, int64_t block, int64_t n_blocks,
+                           int64_t n_lanes, double keep, void *values)
+{
+    const rng_doubles limit = rng_fill(keep);
+    for (int64_t b = 0; b < n_blocks; b += RNG_GROUP)
+        for (int64_t lane = 0; lane < n_lanes; lane += RNG_WIDTH) {
+            rng_words even[RNG_GROUP];
+            rng_words odd[RNG_GROUP];
+            rng_group_of_lanes(NORMA_RNG_WORDS, counter, block + b, lane, even, odd);
+            for (int64_t g = 0; g < RNG_GROUP && b + g < n_blocks; g++) {
+                unsigned char *row = (unsigned char *)values + 8 * (2 * (b + g) * n_lanes + lane);
+                rng_mask_row(row, n_lanes - lane, rng_below(rng_uniform(even[g]), limit));
+                rng_mask_row(row + 8 * n_lanes, n_lanes - lane,
+                             rng_below(rng_uniform(odd[g]), limit));
+            }
+        }
+}
+
 /* The kind is a constant in each call, so that every kind gets a loop of its own. */
 static void rng_blocks(norma_rng_kind kind, const norma_rng_counter *counter, int64_t block,
                        int64_t n_blocks, void *out)
@@ -188,6 +226,8 @@ static void rng_lanes(norma_rng_kind kind, const norma_rng_counter *counter, int
         rng_lanes_of_kind(NORMA_RNG_WORDS, counter, block, n_blocks, n_lanes, out);
     else if (kind == NORMA_RNG_UNIFORM)
         rng_lanes_of_kind(NORMA_RNG_UNIFORM, counter, block, n_blocks, n_lanes, out);
+    else if (kind == NORMA_RNG_SIGN)
+        rng_lanes_of_kind(NORMA_RNG_SIGN, counter, block, n_blocks, n_lanes, out);
     else
         rng_lanes_of_kind(NORMA_RNG_NORMAL, counter, block, n_blocks, n_lanes, out);
 }

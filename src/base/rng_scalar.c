@@ -109,4 +109,5 @@ static inline void rng_store_pairs(unsigned char *out, uint64_t even, uint64_t o
 
 #include "src/base/rng_loops.h"
 
-const norma_rng_kernels norma_rng_kernels_scalar = {rng_blocks, rng_lanes, rng_mask};
+const norma_rng_kernels norma_rng_kernels_scalar = {rng_blocks, rng_lanes, rng_mask,
+                                                    rng_mask_lanes};
