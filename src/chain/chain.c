@@ -38,13 +38,13 @@ static norma_status make_reference(norma_chain *chain)
 }
 
 norma_status norma_chain_create(const norma_chain_spec *spec, const norma_chain_input *input,
-                                const norma_observable_request *request, int64_t n_replicas,
+                                const norma_observable_request *request, int64_t block,
                                 norma_chain **out)
 {
     norma_status status = NORMA_OK;
     norma_chain *chain = NULL;
     NORMA_GOTO(status, NORMA_CALLOC(chain, 1));
-    NORMA_GOTO(status, norma_chain_prepare(chain, spec, input, request, n_replicas));
+    NORMA_GOTO(status, norma_chain_prepare(chain, spec, input, request, block));
     NORMA_GOTO(status, norma_chain_workspace_create(chain));
     NORMA_GOTO(status, make_reference(chain));
     *out = chain;
@@ -55,11 +55,11 @@ done:
 }
 
 norma_status norma_chain_check(const norma_chain_spec *spec, const norma_chain_input *input,
-                               const norma_observable_request *request, int64_t n_replicas,
+                               const norma_observable_request *request, int64_t block,
                                norma_chain_needs *needs)
 {
     norma_chain chain = {0};
-    NORMA_TRY(norma_chain_prepare(&chain, spec, input, request, n_replicas));
+    NORMA_TRY(norma_chain_prepare(&chain, spec, input, request, block));
     needs->lanes = chain.lanes;
     needs->not_shared = norma_chain_why_not_shared(&chain);
     needs->state_bytes = norma_chain_state_size(&chain);

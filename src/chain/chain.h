@@ -2,9 +2,9 @@
 #define NORMA_CHAIN_CHAIN_H
 /*
  * The Markov chain H_0, H_1, .. of a batch of samples through random layers (src/chain/spec.h),
- * for a block of replicas that one core computes together: NORMA_LANES of them in vector lanes
- * where width and batch are at most 64 and there are enough, one otherwise (with kernels of our own
- * for matrices up to 256, with BLAS beyond). A replica's numbers
+ * for a block of replicas that one core computes together: 8, 4 or 2 of them in vector lanes
+ * where width and batch are at most 64, one otherwise (with kernels of our own for matrices up to
+ * 256, with BLAS beyond). A replica's numbers
  * depend on seed, cell and its own index only, not on the block it is computed in.
  *
  * H is kept as h 2^e with one integer e a replica, so that inputs scaled by 1e150 and unnormalized
@@ -20,8 +20,8 @@
 typedef struct norma_chain norma_chain;
 
 /* Makes a chain and all its workspace; spec and input are copied after being finished (their
- * borrowed arrays must outlive the chain), the request is copied. n_replicas, the number to be
- * computed in all, chooses between one replica at a time (1 or 2) and NORMA_LANES, with equal bits.
+ * borrowed arrays must outlive the chain), the request is copied. The chain takes the largest block
+ * of at most `block` replicas that it can (norma_lanes_get_block): 8, 4, 2 or 1, with equal bits.
  * Defaults of gram_distance: the fixed point of src/theory/gram_map.h for bn and bn-centered,
  * H_0's own Gram matrix for unnormalized linear chains. NORMA_CONFIG where an observable is not
  * defined for the chain: log_sigma_min and Lyapunov exponents of nonlinear chains, ln and rms, or a
@@ -30,7 +30,7 @@ typedef struct norma_chain norma_chain;
 NORMA_MUST_USE norma_status norma_chain_create(const norma_chain_spec *spec,
                                                const norma_chain_input *input,
                                                const norma_observable_request *request,
-                                               int64_t n_replicas, norma_chain **out);
+                                               int64_t block, norma_chain **out);
 
 /* Sizes of a chain: replicas of a block, bytes of the chain and of its state. */
 typedef struct norma_chain_needs {
@@ -44,7 +44,7 @@ typedef struct norma_chain_needs {
 NORMA_MUST_USE norma_status norma_chain_check(const norma_chain_spec *spec,
                                               const norma_chain_input *input,
                                               const norma_observable_request *request,
-                                              int64_t n_replicas, norma_chain_needs *needs);
+                                              int64_t block, norma_chain_needs *needs);
 
 /* From now on start, step and measure are collective over the team, whose members hold equal chains
  * and call them alike; values and states are equal on all. Panels of W's rows are dealt out, and
@@ -55,7 +55,7 @@ void norma_chain_join(norma_chain *chain, const norma_chain_team *team);
 /* Frees and nulls; NULL is allowed. */
 void norma_chain_destroy(norma_chain **chain);
 
-/* Replicas of a block: 1 or NORMA_LANES. Values of `norma_chain_measure` have this many lanes. */
+/* Replicas of a block: 8, 4, 2 or 1. Values of `norma_chain_measure` have this many lanes. */
 int norma_chain_n_lanes(const norma_chain *chain);
 
 /* Puts H_0 of replicas first .. first + count - 1 in place, 1 <= count <= n_lanes. layer = 0.

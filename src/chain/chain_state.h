@@ -40,7 +40,7 @@ struct norma_chain {
     norma_observable_request request;
     norma_observable_set family[NORMA_N_OBSERVABLE_FAMILIES]; /* the wanted ones of each */
     const norma_lanes_kernels *kernels; /* of small matrices; NULL: BLAS and LAPACK */
-    int lanes;                          /* 1 or NORMA_LANES */
+    int lanes;                          /* 8, 4, 2 or 1 */
     int n_replicas;                     /* lanes in use */
     const norma_chain_team *team;       /* NULL: alone */
     bool scale_free;                    /* H may be held as h 2^e */
@@ -103,7 +103,7 @@ void norma_chain_gram(const norma_chain *chain, int lane, double *out);
 NORMA_MUST_USE norma_status norma_chain_prepare(norma_chain *chain, const norma_chain_spec *spec,
                                                 const norma_chain_input *input,
                                                 const norma_observable_request *request,
-                                                int64_t n_replicas);
+                                                int64_t block);
 
 /* The reason why a team cannot compute the chain, a constant; NULL when it can. */
 const char *norma_chain_why_not_shared(const norma_chain *chain);

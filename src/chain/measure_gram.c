@@ -76,6 +76,10 @@ static void sum_diagonal(const norma_chain *chain, int64_t m, const double *x, i
 {
     if (chain->lanes == 1)
         add_diagonal(m, 1, x, power, out);
+    else if (chain->lanes == 2)
+        add_diagonal(m, 2, x, power, out);
+    else if (chain->lanes == 4)
+        add_diagonal(m, 4, x, power, out);
     else
         add_diagonal(m, NORMA_LANES, x, power, out);
 }

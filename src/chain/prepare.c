@@ -89,6 +89,13 @@ static bool use_lanes(const norma_chain *chain)
            norma_law_has(chain->spec.weights, NORMA_LAW_LANES);
 }
 
+/* So small that single precision and several ranks gain nothing; masked laws keep both all the
+ * same. */
+static bool is_too_small(const norma_chain *chain)
+{
+    return use_lanes(chain) && !norma_law_has(chain->spec.weights, NORMA_LAW_MASKED);
+}
+
 /* Kernels of one replica; without vectors BLAS is faster. */
 static bool use_solo(const norma_chain *chain)
 {
@@ -114,7 +121,7 @@ static norma_status check_single(const norma_chain *chain)
         return NORMA_FAIL(NORMA_CONFIG,
                           "log_sigma_min and Lyapunov exponents are followed in double precision "
                           "only: leave them out, or use precision double");
-    if (use_lanes(chain))
+    if (is_too_small(chain))
         return NORMA_FAIL(NORMA_CONFIG,
                           "width %lld and batch %lld: chains of at most %d by %d are computed in "
                           "vector registers, in double precision only: use precision double",
@@ -145,7 +152,7 @@ static void set_panel(norma_chain *chain)
 
 norma_status norma_chain_prepare(norma_chain *chain, const norma_chain_spec *spec,
                                  const norma_chain_input *input,
-                                 const norma_observable_request *request, int64_t n_replicas)
+                                 const norma_observable_request *request, int64_t block)
 {
     chain->spec = *spec;
     chain->input = *input;
@@ -156,9 +163,9 @@ norma_status norma_chain_prepare(norma_chain *chain, const norma_chain_spec *spe
     NORMA_TRY(norma_chain_input_finish(&chain->input, spec->width, chain->spec.batch));
     NORMA_TRY(check_request(chain));
     NORMA_TRY(check_single(chain));
-    if (use_lanes(chain) && n_replicas > 2)
-        chain->kernels = norma_lanes_get();
-    else if (use_lanes(chain) || use_solo(chain))
+    if (use_lanes(chain) && !chain->spec.single)
+        chain->kernels = norma_lanes_get_block(block);
+    else if (use_solo(chain))
         chain->kernels = norma_lanes_get_solo();
     chain->lanes = chain->kernels ? chain->kernels->lanes : 1;
     chain->scale_free = is_scale_free(&chain->spec);
@@ -184,5 +191,5 @@ const char *norma_chain_why_not_shared(const norma_chain *chain)
         return "orthogonal weights are applied as reflections, one after the other";
     if (norma_chain_wants_frame(chain))
         return "log_sigma_min and Lyapunov exponents are followed by one rank";
-    return use_lanes(chain) ? "a chain with width and batch up to 64 is too small" : NULL;
+    return is_too_small(chain) ? "a chain with width and batch up to 64 is too small" : NULL;
 }

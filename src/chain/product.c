@@ -24,7 +24,7 @@ static void multiply_small(norma_chain *chain, int64_t first, int64_t count, dou
         int64_t rows = end - first < chain->panel_rows ? end - first : chain->panel_rows;
         int64_t at = first * n * chain->lanes;
         if (chain->lanes > 1)
-            norma_chain_weights_lanes(spec, &chain->draw, first, rows, chain->panel);
+            norma_chain_weights_lanes(spec, &chain->draw, first, rows, chain->lanes, chain->panel);
         else
             norma_chain_weights_rows(spec, &chain->draw, first, rows, chain->panel);
         chain->kernels->product(rows, n, d, a, b, alpha, skip ? skip + at : NULL, chain->z + at, 0);

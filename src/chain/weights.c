@@ -1,7 +1,5 @@
 #include "src/chain/weights.h"
 
-#include "src/chain/kernels/lanes.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -30,14 +28,10 @@ static void centre_uniforms(int64_t n, double *x)
         x[i] = root * (x[i] - 0.5);
 }
 
-/* Uniforms on (0, 1) to the entries of the law, short of the factor. */
-static void shape_uniforms(norma_law_source source, int64_t n, double *x)
+/* Of an entry to be kept, by masked laws. */
+static double probability(const norma_chain_spec *spec)
 {
-    if (source == NORMA_LAW_UNIFORMS)
-        centre_uniforms(n, x);
-    if (source == NORMA_LAW_SIGNS)
-        for (int64_t i = 0; i < n; i++)
-            x[i] = x[i] < 0.5 ? -1 : 1;
+    return spec->keep_probability > 0 ? spec->keep_probability : 0.5;
 }
 
 void norma_chain_weights_rows(const norma_chain_spec *spec, const norma_chain_draw *draw,
@@ -58,22 +52,26 @@ void norma_chain_weights_rows(const norma_chain_spec *spec, const norma_chain_dr
     if (source == NORMA_LAW_UNIFORMS)
         centre_uniforms(n, out);
     if (norma_law_has(spec->weights, NORMA_LAW_MASKED))
-        norma_rng_mask(draw->seed, &masks, at, n,
-                       spec->keep_probability > 0 ? spec->keep_probability : 0.5, out);
+        norma_rng_mask(draw->seed, &masks, at, n, probability(spec), out);
 }
 
 void norma_chain_weights_lanes(const norma_chain_spec *spec, const norma_chain_draw *draw,
-                               int64_t first, int64_t n_rows, double *out)
+                               int64_t first, int64_t n_rows, int lanes, double *out)
 {
     const int64_t d = spec->width, at = first * d, n = n_rows * d;
     const norma_law_source source = norma_law_get(spec->weights)->source;
     norma_rng_stream stream = norma_chain_weights_stream(draw, NORMA_CHAIN_TENSOR_WEIGHTS);
-    if (source == NORMA_LAW_NORMALS) {
-        norma_rng_fill_normal_lanes(draw->seed, &stream, at, n, NORMA_LANES, out);
-    } else {
-        norma_rng_fill_uniform_lanes(draw->seed, &stream, at, n, NORMA_LANES, out);
-        shape_uniforms(source, n * NORMA_LANES, out);
-    }
+    norma_rng_stream masks = norma_chain_weights_stream(draw, NORMA_CHAIN_TENSOR_MASK);
+    if (source == NORMA_LAW_NORMALS)
+        norma_rng_fill_normal_lanes(draw->seed, &stream, at, n, lanes, out);
+    else if (source == NORMA_LAW_SIGNS)
+        norma_rng_fill_sign_lanes(draw->seed, &stream, at, n, lanes, out);
+    else
+        norma_rng_fill_uniform_lanes(draw->seed, &stream, at, n, lanes, out);
+    if (source == NORMA_LAW_UNIFORMS)
+        centre_uniforms(n * lanes, out);
+    if (norma_law_has(spec->weights, NORMA_LAW_MASKED))
+        norma_rng_mask_lanes(draw->seed, &masks, at, n, lanes, probability(spec), out);
 }
 
 void norma_chain_weights_exact(const norma_chain_draw *draw, int64_t d, int64_t n, double *out)

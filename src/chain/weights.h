@@ -1,7 +1,7 @@
 #ifndef NORMA_CHAIN_WEIGHTS_H
 #define NORMA_CHAIN_WEIGHTS_H
 /*
- * The random matrix W of one layer, for one replica or for NORMA_LANES of them.
+ * The random matrix W of one layer, for one replica or for several of them.
  *
  * Counters: purpose CHAIN_WEIGHTS, layer, replica and cell as named, tensor 0 for the entries of W
  * (element i * d + j of W[i][j]) and for the Householder vectors of Haar weights, tensor 1 for
@@ -38,10 +38,10 @@ double norma_chain_weights_factor(const norma_chain_spec *spec);
 void norma_chain_weights_rows(const norma_chain_spec *spec, const norma_chain_draw *draw,
                               int64_t first, int64_t n_rows, double *out);
 
-/* The same for replicas draw->replica + 0 .. NORMA_LANES - 1: out[n_rows][d][NORMA_LANES]. Only
- * laws with the flag NORMA_LAW_LANES. */
+/* The same for replicas draw->replica + 0 .. lanes - 1: out[n_rows][d][lanes]. Only laws with the
+ * flag NORMA_LAW_LANES. */
 void norma_chain_weights_lanes(const norma_chain_spec *spec, const norma_chain_draw *draw,
-                               int64_t first, int64_t n_rows, double *out);
+                               int64_t first, int64_t n_rows, int lanes, double *out);
 
 /* out[d][n] = independent normals, times nothing: W Q of law exact short of the factor. */
 void norma_chain_weights_exact(const norma_chain_draw *draw, int64_t d, int64_t n, double *out);

@@ -29,9 +29,9 @@
     LAW(HE_UNIFORM,       "he-uniform",       UNIFORMS, 2, IN,    LANES,           "uniform around 0, variance 2 / fan_in") \
     LAW(XAVIER,           "xavier",           NORMALS,  2, BOTH,  ROTATES | LANES, "normal entries of variance 2 / (fan_in + fan_out)") \
     LAW(ORTHOGONAL,       "orthogonal",       HAAR,     1, ONE,   ROTATES,         "uniformly distributed (semi-)orthogonal matrix, no gain") \
-    LAW(SPARSE_HE_NORMAL, "sparse-he-normal", NORMALS,  2, IN,    MASKED,          "he-normal, each entry kept with --keep-probability") \
-    LAW(ER_NORMAL,        "er-normal",        NORMALS,  1, ONE,   MASKED,          "normal, each entry kept with --keep-probability") \
-    LAW(ER_SIGN,          "er-sign",          SIGNS,    1, ONE,   MASKED,          "1 or -1, each entry kept with --keep-probability") \
+    LAW(SPARSE_HE_NORMAL, "sparse-he-normal", NORMALS,  2, IN,    MASKED | LANES,  "he-normal, each entry kept with --keep-probability") \
+    LAW(ER_NORMAL,        "er-normal",        NORMALS,  1, ONE,   MASKED | LANES,  "normal, each entry kept with --keep-probability") \
+    LAW(ER_SIGN,          "er-sign",          SIGNS,    1, ONE,   MASKED | LANES,  "1 or -1, each entry kept with --keep-probability") \
     LAW(UNIFORM_POSITIVE, "uniform-positive", POSITIVE, 2, IN,    LANES,           "uniform on [0, 2 / sqrt(fan_in)]") \
     LAW(ID_COND,          "id-cond",          PAIRS,    1, ONE,   NONE,            "source pairs whose feature matrix is the identity") \
     LAW(ID_COND_MIN,      "id-cond-min",      PAIRS,    1, ONE,   NONE,            "id-cond with the n - c2 + 1 features of the min rule") \
@@ -65,7 +65,7 @@ enum {
     NORMA_LAW_NONE = 0,
     NORMA_LAW_MASKED = 1,  /* entries are zero at random */
     NORMA_LAW_ROTATES = 2, /* W Q has the law of W for an orthogonal Q: law exact is possible */
-    NORMA_LAW_LANES = 4    /* chains draw it for NORMA_LANES replicas at once */
+    NORMA_LAW_LANES = 4    /* chains draw it for several replicas at once */
 };
 
 typedef struct norma_law {

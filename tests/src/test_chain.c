@@ -42,13 +42,13 @@ static norma_observable_request request_for(norma_observable_set set)
 }
 
 static norma_chain *make_for(const norma_chain_spec *spec, const norma_chain_input *input,
-                             norma_observable_set set, int64_t n_replicas)
+                             norma_observable_set set, int64_t block)
 {
     norma_observable_request request = request_for(set);
     norma_chain *chain = NULL;
     if (spec->width < 3)
         request.n_singular = 1;
-    norma_test_ok(norma_chain_create(spec, input, &request, n_replicas, &chain));
+    norma_test_ok(norma_chain_create(spec, input, &request, block, &chain));
     return chain;
 }
 
@@ -149,7 +149,7 @@ static void final_matrix(const norma_chain_spec *spec, int64_t first, int64_t co
                          int64_t replica, double *out, double *values)
 {
     norma_chain_input input = gaussian();
-    norma_chain *chain = make_for(spec, &input, ALL_BUT_FRAME, count);
+    norma_chain *chain = make_for(spec, &input, ALL_BUT_FRAME, count > 1 ? NORMA_LANES : 1);
     double all[64 * NORMA_LANES];
     int64_t exponent = 0, lanes = norma_chain_n_lanes(chain);
     norma_test_ok(norma_chain_start(chain, 8, 1, first, count));

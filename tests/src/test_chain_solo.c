@@ -1,6 +1,7 @@
 /* src/chain between 65 and 256 channels: products by the vector kernels against those of BLAS,
  * which the scalar instruction set takes, over some layers of every kind of weights and shape. Of
- * small matrices: eigenvalues counted by pivots, by every set of kernels. */
+ * small matrices: eigenvalues counted by pivots, by every set of kernels, and blocks of 1 to 8
+ * replicas. */
 #include "tests/harness/harness.h"
 
 #include "src/base/cpu.h"
@@ -78,7 +79,7 @@ static void test_laws_and_norms(void **state)
     static const norma_distribution laws[] = {
         NORMA_DISTRIBUTION_ER_NORMAL, NORMA_DISTRIBUTION_ER_SIGN,
         NORMA_DISTRIBUTION_SPARSE_HE_NORMAL, NORMA_DISTRIBUTION_UNIFORM_POSITIVE};
-    static const int64_t widths[] = {20, 100}; /* masks are not drawn in lanes at any size */
+    static const int64_t widths[] = {20, 100};
     (void)state;
     for (int w = 0; w < 2; w++)
         for (size_t i = 0; i < sizeof presets / sizeof presets[0]; i++) {
@@ -145,10 +146,66 @@ static void test_counts_by_pivots(void **state)
     norma_cpu_set_isa(usual);
 }
 
+/* The observables of replicas 0 to 7 in blocks of at most `block`, [n_values][NORMA_LANES]. */
+static void run_blocks(const norma_chain_spec *spec, int64_t block, double *values)
+{
+    const norma_chain_input input = {.kind = NORMA_CHAIN_INPUT_GAUSSIAN, .epsilon = NAN};
+    norma_observable_request request;
+    norma_chain *chain = NULL;
+    double some[N_VALUES * NORMA_LANES] = {0};
+    norma_observable_request_init(&request);
+    request.wanted = WANTED;
+    norma_test_ok(norma_chain_create(spec, &input, &request, block, &chain));
+    const int lanes = norma_chain_n_lanes(chain);
+    assert_true(lanes == block || (norma_cpu_isa() == NORMA_ISA_SCALAR && lanes == 1));
+    for (int64_t first = 0; first < NORMA_LANES; first += lanes) {
+        norma_test_ok(norma_chain_start(chain, 3, 0, first, lanes));
+        for (int layer = 0; layer < N_LAYERS; layer++)
+            norma_test_ok(norma_chain_step(chain));
+        norma_test_ok(norma_chain_measure(chain, WANTED, some));
+        for (int64_t v = 0; v < norma_chain_n_values_all(chain); v++)
+            for (int lane = 0; lane < lanes; lane++)
+                values[v * NORMA_LANES + first + lane] = some[v * lanes + lane];
+    }
+    norma_chain_destroy(&chain);
+}
+
+/* Blocks of 1, 2, 4 and 8 replicas with every instruction set: the same bits, also of masked laws
+ * and of an odd number of entries. */
+static void test_blocks_of_any_size(void **state)
+{
+    static const norma_distribution laws[] = {
+        NORMA_DISTRIBUTION_NORMAL, NORMA_DISTRIBUTION_UNIFORM, NORMA_DISTRIBUTION_ER_NORMAL,
+        NORMA_DISTRIBUTION_ER_SIGN, NORMA_DISTRIBUTION_SPARSE_HE_NORMAL};
+    static const int64_t shapes[][2] = {{9, 9}, {20, 7}, {33, 40}, {64, 64}};
+    const norma_isa usual = norma_cpu_isa();
+    (void)state;
+    for (size_t law = 0; law < sizeof laws / sizeof *laws; law++)
+        for (size_t shape = 0; shape < sizeof shapes / sizeof *shapes; shape++) {
+            norma_chain_spec spec;
+            norma_chain_spec_init(NORMA_CHAIN_VANILLA, shapes[shape][0], shapes[shape][1], &spec);
+            spec.law = NORMA_CHAIN_LAW_PATHWISE;
+            spec.weights = laws[law];
+            double first[N_VALUES * NORMA_LANES] = {0}, other[N_VALUES * NORMA_LANES] = {0};
+            norma_cpu_set_isa(NORMA_ISA_SCALAR);
+            run_blocks(&spec, 1, first);
+            for (int set = 0; set < NORMA_N_ISAS; set++)
+                for (int64_t block = 1; block <= NORMA_LANES; block *= 2) {
+                    if (!norma_cpu_supports((norma_isa)set))
+                        continue;
+                    norma_cpu_set_isa((norma_isa)set);
+                    run_blocks(&spec, block, other);
+                    assert_memory_equal(first, other, sizeof first);
+                }
+        }
+    norma_cpu_set_isa(usual);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_shapes),
     cmocka_unit_test(test_laws_and_norms),
     cmocka_unit_test(test_counts_by_pivots),
+    cmocka_unit_test(test_blocks_of_any_size),
 };
 
 norma_test_main_serial("src.chain.solo", tests)

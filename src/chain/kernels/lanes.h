@@ -1,10 +1,11 @@
 #ifndef NORMA_CHAIN_KERNELS_LANES_H
 #define NORMA_CHAIN_KERNELS_LANES_H
 /*
- * Internal to src/chain and its tests: kernels for small matrices, in two sets.
+ * Internal to src/chain and its tests: kernels for small matrices, in sets for 8, 4, 2 and 1
+ * replicas.
  *
- * Lanes: NORMA_LANES replicas at once, one replica a vector lane; a matrix is
- * [rows][columns][NORMA_LANES]. Solo: one replica, [rows][columns], vectors along columns. Strides
+ * Lanes: 8, 4 or 2 replicas at once, one replica a vector lane; a matrix is
+ * [rows][columns][lanes]. Solo: one replica, [rows][columns], vectors along columns. Strides
  * below count matrix elements, that is units of `lanes` doubles. Every element is computed by the
  * same operations in the same order (with fused multiply-add) in both sets and for every
  * instruction set (src/base/cpu.h), so a replica's bits depend neither on them nor on the other
@@ -12,6 +13,7 @@
  */
 #include <stdint.h>
 
+/* Most replicas of a block. */
 #define NORMA_LANES 8
 
 /* Most columns and rows of a matrix, lanes and solo. */
@@ -28,7 +30,7 @@ typedef struct norma_lanes_operand {
 } norma_lanes_operand;
 
 typedef struct norma_lanes_kernels {
-    int lanes; /* NORMA_LANES or 1 */
+    int lanes; /* 8, 4, 2 or 1 */
     /* c[m][n] = add + alpha * a b, a m x k, b k x n; `add` [m][n] or NULL for none. With `lower`
      * only elements with j <= i are sure to be set. c must not overlap the operands. */
     void (*product)(int64_t m, int64_t n, int64_t k, norma_lanes_operand a, norma_lanes_operand b,
@@ -60,14 +62,23 @@ typedef struct norma_lanes_kernels {
                          double *count, double *growth);
 } norma_lanes_kernels;
 
-/* The kernels of the instruction set in use, lanes or solo. */
+/* The kernels of the instruction set in use, NORMA_LANES lanes or solo. */
 const norma_lanes_kernels *norma_lanes_get(void);
 const norma_lanes_kernels *norma_lanes_get_solo(void);
+
+/* Those of the largest block of at most n replicas that the instruction set has kernels for: 8, 4,
+ * 2 or 1; without vectors 8 or 1. */
+const norma_lanes_kernels *norma_lanes_get_block(int64_t n);
+
+/* The time of a layer of `lanes` replicas (8, 4, 2, 1) over that of one replica alone, with the
+ * instruction set in use: which blocks a run takes follows from it, and no bit. */
+double norma_lanes_cost(int lanes, int64_t width);
 
 extern const norma_lanes_kernels norma_lanes_kernels_scalar, norma_solo_kernels_scalar;
 #ifdef NORMA_X86_KERNELS
 extern const norma_lanes_kernels norma_lanes_kernels_avx2, norma_solo_kernels_avx2;
 extern const norma_lanes_kernels norma_lanes_kernels_avx512, norma_solo_kernels_avx512;
+extern const norma_lanes_kernels norma_lanes_kernels_four, norma_lanes_kernels_two;
 #endif
 
 #endif

@@ -2,6 +2,7 @@
 #include <immintrin.h>
 #include <stdint.h>
 
+#define LANES_COUNT 8
 #define LANES_WIDTH 8
 #define LANES_BLOCK 4
 typedef __m512d vec;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdint.h>
 
+#define LANES_COUNT 8
 #define LANES_WIDTH 1
 #define LANES_BLOCK 4
 typedef double vec;
