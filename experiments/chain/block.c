@@ -10,13 +10,16 @@
 struct norma_chain_block {
     const norma_chain_setup *setup; /* borrowed */
     const norma_chain_cell *cell;   /* borrowed */
+    const norma_chain_size *size;   /* of the cell's, borrowed */
     norma_chain *chain;
     norma_chain_comparison *comparison; /* single precision; else NULL */
     norma_chain_layout layout;
     unsigned char *state; /* progress, records, ergodic, chain */
     int64_t state_size, ergodic_at, chain_at;
-    unsigned char *result;          /* as norma_chain_layout_view */
-    norma_chain_progress *progress; /* these point into state */
+    unsigned char *result;           /* as norma_chain_layout_view */
+    norma_chain_layout entry_layout; /* of one replica */
+    unsigned char *entry;            /* the result of one replica */
+    norma_chain_progress *progress;  /* these point into state */
     double *records;
     norma_ergodic *ergodic; /* [n_values][lanes] */
     double *values;         /* [n_values][lanes] */
@@ -27,10 +30,10 @@ struct norma_chain_block {
 static const int64_t n_double = (int64_t)sizeof(double);
 
 void norma_chain_layout_init(const norma_chain_setup *setup, const norma_chain_cell *cell,
-                             norma_chain_layout *layout)
+                             int64_t lanes, norma_chain_layout *layout)
 {
     memset(layout, 0, sizeof *layout);
-    layout->lanes = cell->lanes;
+    layout->lanes = lanes;
     layout->n_exponents = cell->n_exponents;
     for (int o = 0; o < NORMA_N_OBSERVABLES; o++) {
         layout->offset[o] = layout->n_values;
@@ -78,20 +81,35 @@ static norma_status place(norma_chain_block *block, double *bytes)
     int64_t most = spec->width < spec->batch ? spec->width : spec->batch;
     block->ergodic_at = layout->averages_at; /* behind the records */
     block->chain_at = block->ergodic_at + n * (int64_t)sizeof(norma_ergodic);
-    block->state_size = block->chain_at + block->cell->needs.state_bytes;
+    block->state_size = block->chain_at + block->size->needs.state_bytes;
     NORMA_TRY(NORMA_PLACE(block->state, block->state_size, bytes));
     NORMA_TRY(NORMA_PLACE(block->result, layout->result_size, bytes));
+    NORMA_TRY(NORMA_PLACE(block->entry, block->entry_layout.result_size, bytes));
     NORMA_TRY(NORMA_PLACE(block->values, n, bytes));
     NORMA_TRY(NORMA_PLACE(block->exponents, most, bytes));
     return NORMA_PLACE(block->differences, 2 * layout->n_compared_values, bytes);
 }
 
-norma_status norma_chain_block_measure(const norma_chain_setup *setup, const norma_chain_cell *cell,
-                                       double *bytes)
+/* A block's borrowed parts and its places. */
+static void prepare(norma_chain_block *block, const norma_chain_setup *setup,
+                    const norma_chain_cell *cell, int64_t lanes)
 {
-    norma_chain_block block = {.setup = setup, .cell = cell};
-    norma_chain_layout_init(setup, cell, &block.layout);
-    *bytes = cell->needs.bytes + cell->twin_bytes;
+    block->setup = setup;
+    block->cell = cell;
+    block->size = &cell->sizes[0];
+    for (int s = 0; s < cell->n_sizes; s++)
+        if (cell->sizes[s].lanes == lanes)
+            block->size = &cell->sizes[s];
+    norma_chain_layout_init(setup, cell, block->size->lanes, &block->layout);
+    norma_chain_layout_init(setup, cell, 1, &block->entry_layout);
+}
+
+norma_status norma_chain_block_measure(const norma_chain_setup *setup, const norma_chain_cell *cell,
+                                       int64_t lanes, double *bytes)
+{
+    norma_chain_block block = {0};
+    prepare(&block, setup, cell, lanes);
+    *bytes = block.size->needs.bytes + cell->twin_bytes;
     return place(&block, bytes);
 }
 
@@ -107,15 +125,14 @@ static norma_status allocate(norma_chain_block *block)
 }
 
 norma_status norma_chain_block_create(const norma_chain_setup *setup, const norma_chain_cell *cell,
-                                      const norma_chain_team *team, norma_chain_block **out)
+                                      int64_t lanes, const norma_chain_team *team,
+                                      norma_chain_block **out)
 {
     norma_chain_block *block = NULL;
     NORMA_TRY(NORMA_CALLOC(block, 1));
-    block->setup = setup;
-    block->cell = cell;
-    norma_chain_layout_init(setup, cell, &block->layout);
+    prepare(block, setup, cell, lanes);
     norma_status status = norma_chain_create(&cell->spec, &cell->input, &cell->request,
-                                             setup->n_replicas, &block->chain);
+                                             block->size->lanes, &block->chain);
     if (status == NORMA_OK)
         status = allocate(block);
     if (status == NORMA_OK && team)
@@ -139,6 +156,7 @@ void norma_chain_block_destroy(norma_chain_block **block)
     norma_chain_destroy(&b->chain);
     norma_mem_free(b->state);
     norma_mem_free(b->result);
+    norma_mem_free(b->entry);
     norma_mem_free(b->values);
     norma_mem_free(b->exponents);
     norma_mem_free(b->differences);
@@ -148,6 +166,11 @@ void norma_chain_block_destroy(norma_chain_block **block)
 const norma_chain_cell *norma_chain_block_cell(const norma_chain_block *block)
 {
     return block->cell;
+}
+
+const norma_chain_layout *norma_chain_block_layout(const norma_chain_block *block)
+{
+    return &block->layout;
 }
 
 int64_t norma_chain_block_layer(const norma_chain_block *block)
@@ -203,15 +226,13 @@ static norma_status measure(norma_chain_block *block)
     return NORMA_OK;
 }
 
-norma_status norma_chain_block_start(norma_chain_block *block, int64_t task)
+norma_status norma_chain_block_start(norma_chain_block *block, int64_t first, int64_t count)
 {
     const norma_chain_cell *cell = block->cell;
-    int64_t first = (task - cell->first_task) * cell->lanes;
-    int64_t left = block->setup->n_replicas - first;
     memset(block->progress, 0, sizeof *block->progress);
     block->progress->first = first;
-    block->progress->count = left < cell->lanes ? left : cell->lanes;
-    for (int64_t i = 0; i < block->layout.n_values * cell->lanes; i++)
+    block->progress->count = count;
+    for (int64_t i = 0; i < block->layout.n_values * block->layout.lanes; i++)
         norma_ergodic_init(&block->ergodic[i]);
     NORMA_TRY(norma_chain_start(block->chain, cell->seed, cell->stream_cell, first,
                                 block->progress->count));
@@ -341,7 +362,7 @@ static void finish_regularity(const norma_chain_block *block, double *regularity
     }
 }
 
-void norma_chain_block_finish(norma_chain_block *block, const void **bytes, int64_t *size)
+norma_chain_outcome norma_chain_block_finish(norma_chain_block *block)
 {
     const norma_chain_layout *layout = &block->layout;
     norma_chain_outcome out = norma_chain_layout_view(layout, block->result);
@@ -355,6 +376,34 @@ void norma_chain_block_finish(norma_chain_block *block, const void **bytes, int6
     }
     for (int64_t i = 0; out.differences && i < 2 * layout->n_compared_values; i++)
         out.differences[i] = block->progress->first == 0 ? block->differences[i] : NAN;
-    *bytes = block->result;
-    *size = layout->result_size;
+    return out;
+}
+
+/* out[n] = one lane of values[n][lanes]. */
+static void take_lane(const norma_chain_layout *layout, const double *values, int64_t n,
+                      int64_t lane, double *out)
+{
+    for (int64_t i = 0; i < n; i++)
+        out[i] = values[i * layout->lanes + lane];
+}
+
+void norma_chain_block_entry(norma_chain_block *block, int64_t lane, const void **bytes,
+                             int64_t *size)
+{
+    const norma_chain_layout *layout = &block->layout;
+    const norma_chain_outcome from = norma_chain_layout_view(layout, block->result);
+    norma_chain_outcome to = norma_chain_layout_view(&block->entry_layout, block->entry);
+    *to.progress = *from.progress;
+    to.progress->first += lane;
+    to.progress->count = 1;
+    take_lane(layout, from.records, layout->n_recorded_values, lane, to.records);
+    for (int64_t v = 0; v < layout->n_values; v++)
+        to.averages[v] = from.averages[v * layout->lanes + lane];
+    take_lane(layout, from.regularity, 2, lane, to.regularity);
+    take_lane(layout, from.exponents, layout->n_exponents, lane, to.exponents);
+    for (int64_t i = 0; to.differences && from.differences && i < 2 * layout->n_compared_values;
+         i++)
+        to.differences[i] = to.progress->first == 0 ? from.differences[i] : NAN;
+    *bytes = block->entry;
+    *size = block->entry_layout.result_size;
 }

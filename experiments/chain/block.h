@@ -3,7 +3,8 @@
 /*
  * A block of replicas of one cell on their way through the layers: what is recorded, what is
  * averaged, and both as bytes, for checkpoints (state) and when done (result). Nothing here
- * communicates. Arrays have replicas last, in [lanes] places of which `count` are used.
+ * communicates. Arrays have replicas last, in [lanes] places of which `count` are used. The journal
+ * keeps one replica an entry, so that it does not depend on blocks.
  */
 #include "experiments/chain/setup.h"
 #include "src/stats/ergodic.h"
@@ -47,30 +48,34 @@ typedef struct norma_chain_outcome {
 
 typedef struct norma_chain_block norma_chain_block;
 
+/* The places of a block of `lanes` replicas of a cell, or with 1 those of a journal's entry. */
 void norma_chain_layout_init(const norma_chain_setup *setup, const norma_chain_cell *cell,
-                             norma_chain_layout *layout);
+                             int64_t lanes, norma_chain_layout *layout);
 
 /* The parts of a result of layout->result_size bytes, for reading and writing; `bytes` is aligned
  * for double. */
 norma_chain_outcome norma_chain_layout_view(const norma_chain_layout *layout, void *bytes);
 
-/* *bytes of a block of the cell: those of its chains, and its own as the code that allocates them
- * counts. */
+/* *bytes of a block of one of the cell's sizes: those of its chains, and its own as the code that
+ * allocates them counts. */
 NORMA_MUST_USE norma_status norma_chain_block_measure(const norma_chain_setup *setup,
-                                                      const norma_chain_cell *cell, double *bytes);
+                                                      const norma_chain_cell *cell, int64_t lanes,
+                                                      double *bytes);
 
-/* A block's workspace, for any block of the cell; caller owns. With a team (NULL: alone) of several
- * ranks start and step are collective over it, and all members hold the same. */
+/* A block's workspace, for any block of one of the cell's sizes; caller owns. With a team (NULL:
+ * alone) of several ranks start and step are collective over it, and all members hold the same. */
 NORMA_MUST_USE norma_status norma_chain_block_create(const norma_chain_setup *setup,
-                                                     const norma_chain_cell *cell,
+                                                     const norma_chain_cell *cell, int64_t lanes,
                                                      const norma_chain_team *team,
                                                      norma_chain_block **out);
 void norma_chain_block_destroy(norma_chain_block **block);
 
 const norma_chain_cell *norma_chain_block_cell(const norma_chain_block *block);
+const norma_chain_layout *norma_chain_block_layout(const norma_chain_block *block);
 
-/* At layer 0 of the replicas of a task, measured. */
-NORMA_MUST_USE norma_status norma_chain_block_start(norma_chain_block *block, int64_t task);
+/* At layer 0 of replicas first .. first + count - 1, measured; 1 <= count <= lanes. */
+NORMA_MUST_USE norma_status norma_chain_block_start(norma_chain_block *block, int64_t first,
+                                                    int64_t count);
 
 /* One layer further, measured and recorded where that is due. */
 NORMA_MUST_USE norma_status norma_chain_block_step(norma_chain_block *block);
@@ -97,8 +102,13 @@ bool norma_chain_block_compares(const norma_chain_block *block);
 NORMA_MUST_USE norma_status norma_chain_block_compare(norma_chain_block *block,
                                                       bool (*stops)(void *context), void *context);
 
-/* Averages and all; the result as bytes, borrowed like a state. */
-void norma_chain_block_finish(norma_chain_block *block, const void **bytes, int64_t *size);
+/* Averages and all; borrowed like a state. */
+norma_chain_outcome norma_chain_block_finish(norma_chain_block *block);
+
+/* The result of one replica of a finished block as bytes for the journal, of the layout of one
+ * lane; borrowed until the next call. */
+void norma_chain_block_entry(norma_chain_block *block, int64_t lane, const void **bytes,
+                             int64_t *size);
 
 /* The outcome that the bytes of a result hold, which is to be read only. NORMA_CONFIG for another
  * size. */

@@ -52,7 +52,7 @@ static norma_status compute(norma_job_context *job)
     chain_state *state = job->state;
     const norma_chain_setup *setup = &state->setup;
     char grid[96];
-    snprintf(grid, sizeof grid, "%d ranks in groups of %lld take turns at %lld blocks of replicas",
+    snprintf(grid, sizeof grid, "%d ranks in groups of %lld take turns at %lld replicas",
              job->runtime->size, (long long)norma_config_get_integer(job->config, 0, "group-size"),
              (long long)setup->n_tasks);
     const norma_job_file about = {.title = "Chain of representations through random layers",

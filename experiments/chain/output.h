@@ -12,9 +12,9 @@ typedef struct norma_chain_output {
     norma_result *file;             /* borrowed */
     const norma_chain_setup *setup; /* borrowed */
     const norma_runtime *runtime;   /* borrowed */
-    double *summaries;              /* of the blocks finished or replayed here; owned */
+    double *summaries;              /* of the replicas finished or replayed here; owned */
     int64_t n_summaries, capacity;  /* numbers */
-    int64_t *summary_at;            /* [n_tasks]: where a task's begin, -1: not here; owned */
+    int64_t *summary_at;            /* [n_tasks]: where a replica's begin, -1: not here; owned */
 } norma_chain_output;
 
 /* Bytes of the file, roughly from above. Local. */
@@ -27,10 +27,10 @@ NORMA_MUST_USE norma_status norma_chain_output_layout(norma_chain_output *output
                                                       const norma_chain_setup *setup,
                                                       norma_result *file);
 
-/* Writes the outcome of a task, finished or not. Local. */
+/* Writes the outcome of a block or an entry, finished or not. Local. */
 NORMA_MUST_USE norma_status norma_chain_output_write_local(norma_chain_output *output,
                                                            const norma_chain_cell *cell,
-                                                           int64_t task,
+                                                           const norma_chain_layout *layout,
                                                            const norma_chain_outcome *outcome);
 
 /* When all tasks are done: writes what the replicas of each cell say together and prints the table.

@@ -7,6 +7,7 @@
 #include "src/base/index.h"
 #include "src/base/mem.h"
 #include "src/chain/compare.h"
+#include "src/chain/kernels/lanes.h"
 #include "src/config/config_common.h"
 
 #include <math.h>
@@ -161,6 +162,39 @@ static int64_t n_compared(const norma_chain_cell *cell)
     return n < cell->depth ? n : cell->depth;
 }
 
+/* Operations of a layer of a block: vectors make products cheaper for several replicas, singular
+ * values are found for one after the other. */
+static double layer_cost(const norma_chain_setup *setup, const norma_chain_cell *cell, int lanes)
+{
+    const double per_value = 20; /* operations of a matrix element and column, singular values */
+    const norma_observable_set spectrum =
+        cell->request.wanted & norma_observable_of_family(NORMA_OBSERVABLE_FAMILY_SPECTRUM);
+    double d = (double)cell->spec.width;
+    double n = (double)cell->spec.batch;
+    double columns = cell->spec.law == NORMA_CHAIN_LAW_EXACT ? n : d;
+    double product = 2 * d * n * columns + 20 * d * columns + 4 * d * n * n;
+    double values = 0;
+    for (int o = 0; o < NORMA_N_OBSERVABLES; o++)
+        if (spectrum & NORMA_OBSERVABLE_BIT(o))
+            values = fmax(values, per_value * d * n * fmin(d, n) / (double)setup->stride[o]);
+    return product * norma_lanes_cost(lanes, cell->spec.width) + values * lanes;
+}
+
+/* The blocks that the cell's chain has; several ranks share a lone replica. */
+static norma_status make_sizes(const norma_chain_setup *setup, norma_chain_cell *cell)
+{
+    bool shared = norma_config_get_integer(setup->config, 0, "group-size") > 1;
+    for (int lanes = 1; lanes <= (shared ? 1 : NORMA_CHAIN_MOST_LANES); lanes *= 2) {
+        norma_chain_size *size = &cell->sizes[cell->n_sizes];
+        NORMA_TRY(
+            norma_chain_check(&cell->spec, &cell->input, &cell->request, lanes, &size->needs));
+        size->lanes = lanes;
+        size->cost = layer_cost(setup, cell, lanes);
+        cell->n_sizes += size->needs.lanes == lanes;
+    }
+    return NORMA_OK;
+}
+
 static norma_status make_cell(const norma_chain_setup *setup, int64_t i, bool all)
 {
     const norma_config *config = setup->config;
@@ -189,23 +223,17 @@ static norma_status make_cell(const norma_chain_setup *setup, int64_t i, bool al
                           (long long)setup->weights_extents[0]);
     NORMA_TRY(norma_chain_input_make(setup, cell));
     NORMA_TRY(make_request(setup, all, cell));
-    NORMA_TRY(norma_chain_check(&cell->spec, &cell->input, &cell->request, setup->n_replicas,
-                                &cell->needs));
-    cell->lanes = cell->needs.lanes;
+    NORMA_TRY(make_sizes(setup, cell));
     if (cell->spec.single) {
         cell->n_compared = n_compared(cell);
         NORMA_TRY(norma_chain_comparison_bytes(&cell->spec, &cell->input, &cell->request,
                                                &cell->twin_bytes));
     }
-    if (norma_config_get_integer(config, 0, "group-size") > 1 && cell->needs.not_shared)
+    const char *not_shared = cell->sizes[0].needs.not_shared;
+    if (norma_config_get_integer(config, 0, "group-size") > 1 && not_shared)
         return NORMA_FAIL(norma_config_blame(config, "group-size"),
                           "%s: several ranks cannot share this chain: %s",
-                          norma_config_where(config, "group-size"), cell->needs.not_shared);
-    double d = (double)cell->spec.width;
-    double n = (double)cell->spec.batch;
-    double columns = cell->spec.law == NORMA_CHAIN_LAW_EXACT ? n : d;
-    cell->layer_cost =
-        (double)cell->lanes * (2 * d * n * columns + 20 * d * columns + 4 * d * n * n);
+                          norma_config_where(config, "group-size"), not_shared);
     return NORMA_OK;
 }
 
@@ -254,42 +282,6 @@ static norma_status make_schedules(norma_chain_setup *setup)
     return status;
 }
 
-typedef struct ranked {
-    double cost;
-    int64_t cell;
-} ranked;
-
-static int longest_first(const void *a, const void *b)
-{
-    const ranked *x = a;
-    const ranked *y = b;
-    if (x->cost != y->cost)
-        return x->cost < y->cost ? 1 : -1;
-    return (x->cell > y->cell) - (x->cell < y->cell);
-}
-
-static norma_status make_tasks(norma_chain_setup *setup)
-{
-    ranked *list = NULL;
-    for (int64_t i = 0; i < setup->n_cells; i++) {
-        norma_chain_cell *cell = &setup->cells[i];
-        cell->first_task = setup->n_tasks;
-        cell->n_blocks = norma_index_ceil_divide(setup->n_replicas, cell->lanes);
-        setup->n_tasks += cell->n_blocks;
-    }
-    NORMA_TRY(NORMA_ALLOC(setup->order, setup->n_tasks));
-    NORMA_TRY(NORMA_ALLOC(list, setup->n_cells));
-    for (int64_t i = 0; i < setup->n_cells; i++)
-        list[i] = (ranked){setup->cells[i].layer_cost * (double)setup->cells[i].depth, i};
-    qsort(list, (size_t)setup->n_cells, sizeof *list, longest_first);
-    int64_t ticket = 0;
-    for (int64_t i = 0; i < setup->n_cells; i++)
-        for (int64_t b = 0; b < setup->cells[list[i].cell].n_blocks; b++)
-            setup->order[ticket++] = setup->cells[list[i].cell].first_task + b;
-    norma_mem_free(list);
-    return NORMA_OK;
-}
-
 /* The dimensions of the file that all cells together need. */
 static void unite(norma_chain_setup *setup)
 {
@@ -316,6 +308,7 @@ static norma_status make_all(norma_chain_setup *setup)
     norma_status status = NORMA_OK;
     NORMA_TRY(NORMA_CALLOC(setup->cells, setup->n_cells));
     NORMA_TRY(parse_observables(setup, &all));
+    NORMA_TRY(parse_strides(setup));
     for (int64_t i = 0; i < setup->n_cells; i++) {
         status = make_cell(setup, i, all);
         if (status != NORMA_OK && setup->n_cells > 1)
@@ -323,9 +316,7 @@ static norma_status make_all(norma_chain_setup *setup)
         NORMA_TRY(status);
     }
     unite(setup);
-    NORMA_TRY(parse_strides(setup));
-    NORMA_TRY(make_schedules(setup));
-    return make_tasks(setup);
+    return make_schedules(setup);
 }
 
 norma_status norma_chain_setup_read(const norma_runtime *runtime, const norma_config *config,
@@ -335,6 +326,8 @@ norma_status norma_chain_setup_read(const norma_runtime *runtime, const norma_co
     setup->config = config;
     setup->n_cells = norma_config_get_sweep(config)->n_cells;
     setup->n_replicas = norma_config_get_integer(config, 0, "replicas");
+    NORMA_TRY(norma_index_multiply(setup->n_cells, setup->n_replicas, "replicas of all cells",
+                                   &setup->n_tasks));
     setup->burn_in =
         norma_config_has(config, "burn-in") ? norma_config_get_integer(config, 0, "burn-in") : -1;
     NORMA_TRY(norma_chain_input_read(runtime, setup));
@@ -348,13 +341,13 @@ void norma_chain_setup_clear(norma_chain_setup *setup)
     NORMA_FREE(setup->weights);
     NORMA_FREE(setup->h0);
     NORMA_FREE(setup->cells);
-    NORMA_FREE(setup->order);
 }
 
 void norma_chain_setup_fingerprint(const norma_chain_setup *setup, norma_text *text)
 {
     const int64_t *w = setup->weights_extents;
     const int64_t *h = setup->h0_extents;
+    norma_text_append(text, "  journal-entries: replicas\n");
     if (setup->weights)
         norma_text_append(text, "  content-of-weights: %016llx\n",
                           (unsigned long long)norma_checkpoint_hash_local(
@@ -367,19 +360,10 @@ void norma_chain_setup_fingerprint(const norma_chain_setup *setup, norma_text *t
 
 const norma_chain_cell *norma_chain_setup_cell(const norma_chain_setup *setup, int64_t task)
 {
-    int64_t low = 0;
-    int64_t high = setup->n_cells - 1;
-    while (low < high) {
-        int64_t middle = (low + high + 1) / 2;
-        if (setup->cells[middle].first_task <= task)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return &setup->cells[low];
+    return &setup->cells[task / setup->n_replicas];
 }
 
 int64_t norma_chain_setup_layer_work(const norma_chain_cell *cell)
 {
-    return (int64_t)fmin(cell->layer_cost, 1e15);
+    return (int64_t)fmin(cell->sizes[0].cost, 1e15);
 }

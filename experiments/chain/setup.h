@@ -2,8 +2,9 @@
 #define NORMA_EXPERIMENTS_CHAIN_SETUP_H
 /*
  * From the configuration of a chain run to its objects: what is read once, what a cell of the sweep
- * fixes, what is measured when, and the list of tasks. A task is a block of replicas of one cell
- * that are computed together (src/chain/chain.h).
+ * fixes, and what is measured when. The results of the run are those of its replicas, numbered cell
+ * by cell; replicas of one cell that are computed together are a block (src/chain/chain.h), and
+ * experiments/chain/partition.h chooses them.
  */
 #include "experiments/chain/schedule.h"
 #include "mpi/runtime/runtime.h"
@@ -11,6 +12,16 @@
 #include "src/config/config.h"
 
 #include <stdbool.h>
+
+/* Replicas of a block: 8, 4, 2 or 1. */
+enum { NORMA_CHAIN_MOST_LANES = 8, NORMA_CHAIN_N_SIZES = 4 };
+
+/* A block that a cell's replicas can be computed in. */
+typedef struct norma_chain_size {
+    int64_t lanes;
+    double cost; /* operations of a layer, roughly: they compare blocks and cells */
+    norma_chain_needs needs;
+} norma_chain_size;
 
 /* One cell of the sweep. */
 typedef struct norma_chain_cell {
@@ -20,27 +31,23 @@ typedef struct norma_chain_cell {
     norma_chain_spec spec;
     norma_chain_input input;
     norma_observable_request request;
-    norma_chain_needs needs;
-    double twin_bytes; /* single precision: of the chain in double that it is compared with */
-    int64_t lanes;     /* replicas of a block */
-    int64_t n_blocks;  /* tasks of this cell */
-    int64_t first_task;
+    int n_sizes;
+    norma_chain_size sizes[NORMA_CHAIN_N_SIZES]; /* by lanes, from 1 on */
+    double twin_bytes;   /* single precision: of the chain in double that it is compared with */
     int64_t n_exponents; /* Lyapunov exponents that are reported, 0 without */
     int64_t n_compared;  /* single precision: layers of replica 0 that are run in double as well */
-    double layer_cost;   /* operations of a block's layer, roughly */
 } norma_chain_cell;
 
 typedef struct norma_chain_setup {
     const norma_config *config; /* borrowed */
     double *weights, *h0;       /* given ones, owned; NULL */
     int64_t weights_extents[3], h0_extents[2];
-    bool from_images; /* h0 comes from a data set */
-    int64_t n_cells, n_replicas, n_tasks;
-    norma_chain_cell *cells;       /* [n_cells], owned */
-    int64_t *order;                /* [n_tasks]: the task of a ticket, longest first; owned */
-    norma_observable_set wanted;   /* of any cell */
-    bool lyapunov, averages;       /* averages: some chain has layers */
-    norma_observable_set single;   /* wanted of any cell in single precision */
+    bool from_images;                     /* h0 comes from a data set */
+    int64_t n_cells, n_replicas, n_tasks; /* tasks: replicas of all cells */
+    norma_chain_cell *cells;              /* [n_cells], owned */
+    norma_observable_set wanted;          /* of any cell */
+    bool lyapunov, averages;              /* averages: some chain has layers */
+    norma_observable_set single;          /* wanted of any cell in single precision */
     norma_observable_request axes; /* the most values of any cell; its other fields are unused */
     int64_t n_exponents;
     int64_t stride[NORMA_N_OBSERVABLES];
@@ -62,10 +69,10 @@ void norma_chain_setup_clear(norma_chain_setup *setup);
 /* Adds lines "  key: value" to a configuration that tell the content of given files. Local. */
 void norma_chain_setup_fingerprint(const norma_chain_setup *setup, norma_text *text);
 
-/* The cell of a task. */
+/* The cell of a replica: task = cell * n_replicas + replica. */
 const norma_chain_cell *norma_chain_setup_cell(const norma_chain_setup *setup, int64_t task);
 
-/* Work of a task's layer, as counted for progress: operations. */
+/* Work of a layer of one replica, as counted for progress: operations. */
 int64_t norma_chain_setup_layer_work(const norma_chain_cell *cell);
 
 #endif

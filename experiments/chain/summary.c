@@ -15,7 +15,7 @@ enum { NAME_LENGTH = 96 };
 /* Numbers of an average: mean, error, tau, ess, then count, mean, squares of both halves. */
 enum { MEAN, ERROR, TAU, ESS, HALVES, N_NUMBERS = HALVES + 6 };
 
-/* The numbers of a block: rows of averages [n_rows][lanes][N_NUMBERS] (the observables' values, the
+/* The numbers of a replica: rows of averages [n_rows][N_NUMBERS] (the observables' values, the
  * regularity constant, Lyapunov exponents), then what single precision costs the values, [2][n]:
  * the largest difference and the relative one. */
 static int64_t n_rows(const norma_chain_layout *layout)
@@ -42,9 +42,10 @@ static void put_average(const norma_chain_average *average, double *numbers)
 }
 
 norma_status norma_chain_summary_keep(norma_chain_output *output, const norma_chain_layout *layout,
-                                      int64_t task, const norma_chain_outcome *outcome)
+                                      int64_t task, int64_t lane,
+                                      const norma_chain_outcome *outcome)
 {
-    int64_t n = n_rows(layout) * layout->lanes * N_NUMBERS + n_differences(layout);
+    int64_t n = n_rows(layout) * N_NUMBERS + n_differences(layout);
     if (output->n_summaries + n > output->capacity) {
         int64_t larger = 2 * (output->n_summaries + n);
         double *grown = norma_mem_resize(output->summaries, output->n_summaries, larger,
@@ -57,24 +58,26 @@ norma_status norma_chain_summary_keep(norma_chain_output *output, const norma_ch
     double *at = output->summaries + output->n_summaries;
     for (int64_t i = 0; i < n; i++)
         at[i] = 0;
-    for (int64_t i = 0; i < layout->n_values * layout->lanes; i++)
-        put_average(&outcome->averages[i], at + i * N_NUMBERS);
-    at += layout->n_values * layout->lanes * N_NUMBERS;
-    for (int64_t lane = 0; lane < layout->lanes; lane++) {
-        at[lane * N_NUMBERS + MEAN] = outcome->regularity[lane];
-        at[lane * N_NUMBERS + ERROR] = outcome->regularity[layout->lanes + lane];
+    for (int64_t v = 0; v < layout->n_values; v++, at += N_NUMBERS)
+        put_average(&outcome->averages[v * layout->lanes + lane], at);
+    at[MEAN] = outcome->regularity[lane];
+    at[ERROR] = outcome->regularity[layout->lanes + lane];
+    at += N_NUMBERS;
+    for (int64_t k = 0; k < layout->n_exponents; k++, at += N_NUMBERS) {
+        at[MEAN] = outcome->exponents[k * layout->lanes + lane];
+        at[ERROR] = NAN; /* replicas tell */
     }
-    at += layout->lanes * N_NUMBERS;
-    for (int64_t i = 0; i < layout->n_exponents * layout->lanes; i++) {
-        at[i * N_NUMBERS + MEAN] = outcome->exponents[i];
-        at[i * N_NUMBERS + ERROR] = NAN; /* replicas tell */
-    }
-    at += layout->n_exponents * layout->lanes * N_NUMBERS;
     for (int64_t i = 0; i < n_differences(layout); i++)
         at[i] = outcome->differences[i];
     output->summary_at[task] = output->n_summaries;
     output->n_summaries += n;
     return NORMA_OK;
+}
+
+/* The first replica of a cell, as a task. */
+static int64_t first_task(const norma_chain_output *output, const norma_chain_cell *cell)
+{
+    return cell->number * output->setup->n_replicas;
 }
 
 /* all[rows][replicas][N_NUMBERS] of a cell on all ranks. */
@@ -85,26 +88,23 @@ static void gather(const norma_chain_output *output, const norma_chain_cell *cel
     int64_t rows = n_rows(layout);
     for (int64_t i = 0; i < rows * replicas * N_NUMBERS; i++)
         all[i] = 0;
-    for (int64_t b = 0; b < cell->n_blocks; b++) {
-        int64_t at = output->summary_at[cell->first_task + b];
+    for (int64_t r = 0; r < replicas; r++) {
+        int64_t at = output->summary_at[first_task(output, cell) + r];
         for (int64_t row = 0; at >= 0 && row < rows; row++)
-            for (int64_t lane = 0; lane < layout->lanes; lane++) {
-                int64_t replica = b * layout->lanes + lane;
-                for (int i = 0; i < N_NUMBERS && replica < replicas; i++)
-                    all[(row * replicas + replica) * N_NUMBERS + i] =
-                        output->summaries[at + (row * layout->lanes + lane) * N_NUMBERS + i];
-            }
+            for (int i = 0; i < N_NUMBERS; i++)
+                all[(row * replicas + r) * N_NUMBERS + i] =
+                    output->summaries[at + row * N_NUMBERS + i];
     }
     norma_replicas_collect(output->runtime->world, rows * replicas * N_NUMBERS, all);
 }
 
-/* differences[2][n_compared_values] of a cell, from its block with replica 0, on all ranks. */
+/* differences[2][n_compared_values] of a cell, from its replica 0, on all ranks. */
 static void gather_differences(const norma_chain_output *output, const norma_chain_cell *cell,
                                const norma_chain_layout *layout, double *differences)
 {
     const int64_t n = n_differences(layout);
-    const int64_t at = output->summary_at[cell->first_task];
-    const int64_t begin = at + n_rows(layout) * layout->lanes * N_NUMBERS;
+    const int64_t at = output->summary_at[first_task(output, cell)];
+    const int64_t begin = at + n_rows(layout) * N_NUMBERS;
     for (int64_t i = 0; i < n; i++)
         differences[i] = at >= 0 ? output->summaries[begin + i] : 0;
     norma_replicas_collect(output->runtime->world, n, differences);
@@ -240,7 +240,7 @@ static norma_status pool_cell(norma_chain_output *output, const norma_chain_cell
     double *differences = NULL;
     norma_moments *halves = NULL;
     int64_t replicas = output->setup->n_replicas;
-    norma_chain_layout_init(output->setup, cell, &layout);
+    norma_chain_layout_init(output->setup, cell, 1, &layout);
     norma_status status = NORMA_ALLOC(all, n_rows(&layout) * replicas * N_NUMBERS);
     if (status == NORMA_OK)
         status = NORMA_ALLOC(halves, 2 * replicas);

@@ -1,7 +1,6 @@
 /* The values of a block into the result file. */
 #include "experiments/chain/output.h"
 
-#include "experiments/chain/summary.h"
 #include "experiments/job/sweep_dimensions.h"
 #include "src/base/mem.h"
 
@@ -236,23 +235,21 @@ static norma_status write_seconds(norma_chain_output *output, const norma_chain_
 }
 
 norma_status norma_chain_output_write_local(norma_chain_output *output,
-                                            const norma_chain_cell *cell, int64_t task,
+                                            const norma_chain_cell *cell,
+                                            const norma_chain_layout *layout,
                                             const norma_chain_outcome *outcome)
 {
-    norma_chain_layout layout;
-    norma_chain_layout_init(output->setup, cell, &layout);
     for (int o = 0; o < NORMA_N_OBSERVABLES; o++) {
-        if (layout.n_of[o] == 0)
+        if (layout->n_of[o] == 0)
             continue;
-        NORMA_TRY(write_records(output, cell, &layout, o, outcome));
+        NORMA_TRY(write_records(output, cell, layout, o, outcome));
         if (outcome->averages && output->setup->averages)
-            NORMA_TRY(write_averages(output, cell, &layout, o, outcome));
+            NORMA_TRY(write_averages(output, cell, layout, o, outcome));
     }
     if (!outcome->averages)
         return NORMA_OK;
     if (output->setup->averages)
-        NORMA_TRY(write_rest(output, cell, &layout, outcome));
-    NORMA_TRY(write_differences(output, cell, &layout, outcome));
-    NORMA_TRY(write_seconds(output, cell, outcome->progress));
-    return norma_chain_summary_keep(output, &layout, task, outcome);
+        NORMA_TRY(write_rest(output, cell, layout, outcome));
+    NORMA_TRY(write_differences(output, cell, layout, outcome));
+    return write_seconds(output, cell, outcome->progress);
 }

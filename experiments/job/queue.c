@@ -125,6 +125,11 @@ norma_status norma_queue_run(norma_queue *q, int64_t first, int64_t n)
     return status;
 }
 
+int64_t norma_queue_n_groups_local(const norma_queue *q)
+{
+    return norma_replicas_n_groups_local(q->replicas);
+}
+
 norma_team *norma_queue_team_local(norma_queue *q)
 {
     return &q->team;
@@ -181,6 +186,20 @@ norma_status norma_queue_save(norma_queue *q, int64_t task, const void *bytes, i
     q->state_saved = norma_progress_clock_local();
     norma_stop_note_save_local(q->state_saved - begun);
     return status;
+}
+
+norma_status norma_queue_drop_local(norma_queue *q, int64_t task)
+{
+    return norma_checkpoint_drop_local(q->options.checkpoint, task);
+}
+
+norma_status norma_queue_states(norma_queue *q, int64_t **tasks, int64_t *n)
+{
+    *tasks = NULL;
+    *n = 0;
+    return norma_checkpoint_resumed_local(q->options.checkpoint)
+               ? norma_checkpoint_list(q->options.checkpoint, tasks, n)
+               : NORMA_OK;
 }
 
 norma_status norma_queue_load(norma_queue *q, int64_t task, void **bytes, int64_t *size)

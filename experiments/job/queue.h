@@ -25,7 +25,8 @@ typedef struct norma_queue_tasks {
     int64_t n_tasks;  /* in the journal */
     int64_t n_queued; /* tasks 0 .. n_queued - 1 are computed by groups; those behind them by all
                          ranks together, outside of norma_queue_run */
-    const int64_t *order;  /* [n_queued]: the task that is taken as the i-th one; NULL: task i */
+    const int64_t *order;  /* [n_queued]: the task that is taken as the i-th one, looked at when it
+                              is its turn; NULL: task i */
     const char *name;      /* "blocks of replicas", for messages */
     const char *step;      /* "layers": what progress counts */
     const char *step_unit; /* as in norma_progress_init_local; NULL: floating-point operations */
@@ -76,6 +77,9 @@ NORMA_MUST_USE norma_status norma_queue_run(norma_queue *queue, int64_t first, i
 
 /* --- for tasks->compute ----------------------------------------------------------------------- */
 
+/* How many groups there are. Local, equal on all ranks. */
+int64_t norma_queue_n_groups_local(const norma_queue *queue);
+
 /* This rank's group; borrowed, valid as long as the queue. Local. */
 norma_team *norma_queue_team_local(norma_queue *queue);
 
@@ -93,6 +97,14 @@ NORMA_MUST_USE norma_status norma_queue_keep_local(norma_queue *queue, int64_t t
  * over the group. */
 NORMA_MUST_USE norma_status norma_queue_save(norma_queue *queue, int64_t task, const void *bytes,
                                              int64_t size);
+
+/* Removes the state of a task that is finished, or not to be continued. On the root of the group,
+ * or rank 0 alone. Local. */
+NORMA_MUST_USE norma_status norma_queue_drop_local(norma_queue *queue, int64_t task);
+
+/* The tasks whose states an earlier run left, ascending: (*tasks)[*n], counted memory that the
+ * caller frees. Collective over the world, equal on all ranks. */
+NORMA_MUST_USE norma_status norma_queue_states(norma_queue *queue, int64_t **tasks, int64_t *n);
 
 /* The saved state of a task on all ranks of the group, counted memory that the caller frees; *bytes
  * = NULL when there is none. Collective over the group. */

@@ -1,6 +1,7 @@
 #include "io/checkpoint/checkpoint.h"
 
 #include "io/checkpoint/checkpoint_file.h"
+#include "io/checkpoint/checkpoint_internal.h"
 #include "io/checkpoint/checkpoint_key.h"
 #include "mpi/runtime/agree.h"
 #include "mpi/runtime/blas.h"
@@ -25,27 +26,6 @@ uint64_t norma_checkpoint_hash_local(const void *bytes, int64_t size)
     return norma_block_hash_local(first_key, bytes, size);
 }
 
-struct norma_checkpoint {
-    MPI_Comm comm; /* owned duplicate */
-    int rank;
-    char *folder; /* owned */
-    bool resumed;
-    uint64_t key;           /* of the configuration: seeds every checksum */
-    int journal;            /* descriptor, -1 before the first append */
-    int64_t task, sequence; /* of the last state saved or loaded, task -1: none */
-};
-
-static norma_status make_path(const char *folder, char path[PATH_MAX], const char *format,
-                              long long number, const char *end)
-{
-    int used = snprintf(path, PATH_MAX, "%s/", folder);
-    if (used > 0 && used < PATH_MAX)
-        used += snprintf(path + used, (size_t)(PATH_MAX - used), format, number, end);
-    return used > 0 && used < PATH_MAX
-               ? NORMA_OK
-               : NORMA_FAIL(NORMA_CONFIG, "the name of %s is too long", folder);
-}
-
 static norma_status folder_of(const char *output, char **folder)
 {
     norma_text text;
@@ -64,7 +44,7 @@ static norma_status read_configuration_root(const char *folder, char **text)
     *text = NULL;
     if (lstat(folder, &about) != 0)
         return NORMA_OK;
-    NORMA_TRY(make_path(folder, path, "configuration%.0lld%s", 0, ""));
+    NORMA_TRY(norma_checkpoint_path_local(folder, path, "configuration%.0lld%s", 0, ""));
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return NORMA_FAIL(NORMA_CONFIG, "%s exists and is no checkpoint (%s: %s): remove it",
@@ -210,7 +190,7 @@ static norma_status describe_run(const char *configuration, const char *kernels,
 static norma_status make_root(const char *folder, const char *configuration)
 {
     char path[PATH_MAX];
-    NORMA_TRY(make_path(folder, path, "configuration%.0lld%s", 0, ""));
+    NORMA_TRY(norma_checkpoint_path_local(folder, path, "configuration%.0lld%s", 0, ""));
     if (mkdir(folder, 0777) != 0)
         return NORMA_FAIL(NORMA_IO, "cannot make %s: %s", folder, strerror(errno));
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -361,7 +341,7 @@ norma_status norma_checkpoint_replay(norma_checkpoint *c, int64_t n_tasks, unsig
 
 static norma_status open_journal(norma_checkpoint *c, char path[PATH_MAX])
 {
-    NORMA_TRY(make_path(c->folder, path, "done-%06lld%s", c->rank, ""));
+    NORMA_TRY(norma_checkpoint_path_local(c->folder, path, "done-%06lld%s", c->rank, ""));
     if (c->journal < 0)
         c->journal = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     return c->journal >= 0 ? NORMA_OK
@@ -383,79 +363,7 @@ norma_status norma_checkpoint_append_local(norma_checkpoint *c, int64_t task, co
     }
     if (c->task != task)
         return NORMA_OK;
-    NORMA_TRY(norma_checkpoint_sync_local(c)); /* before the state goes */
-    c->task = -1;
-    for (int generation = 0; generation < 2; generation++) {
-        NORMA_TRY(make_path(c->folder, path, "task-%lld%s", task, generation ? ".1" : ".0"));
-        unlink(path);
-    }
-    return NORMA_OK;
-}
-
-/* Writes, syncs and renames one generation. */
-static norma_status replace(const norma_checkpoint *c, const char *beside, const char *path,
-                            int64_t task, int64_t sequence, const void *bytes, int64_t size)
-{
-    int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return NORMA_FAIL(NORMA_IO, "cannot write %s: %s", beside, strerror(errno));
-    norma_status status = norma_block_write_local(fd, beside, c->key, task, sequence, bytes, size);
-    if (status == NORMA_OK && fsync(fd) != 0)
-        status = NORMA_FAIL(NORMA_IO, "cannot write %s: %s", beside, strerror(errno));
-    close(fd);
-    if (status == NORMA_OK && rename(beside, path) != 0)
-        status = NORMA_FAIL(NORMA_IO, "cannot rename %s to %s: %s", beside, path, strerror(errno));
-    if (status != NORMA_OK)
-        unlink(beside);
-    return status;
-}
-
-norma_status norma_checkpoint_save_local(norma_checkpoint *c, int64_t task, const void *bytes,
-                                         int64_t size)
-{
-    char path[PATH_MAX];
-    char beside[PATH_MAX];
-    int64_t sequence = c->task == task ? c->sequence + 1 : 1;
-    NORMA_TRY(make_path(c->folder, path, "task-%lld%s", task, sequence % 2 ? ".1" : ".0"));
-    NORMA_TRY(make_path(c->folder, beside, "task-%lld%s", task, ".new"));
-    NORMA_TRY(replace(c, beside, path, task, sequence, bytes, size));
-    c->task = task;
-    c->sequence = sequence;
-    return norma_block_sync_folder_local(c->folder);
-}
-
-norma_status norma_checkpoint_load_local(norma_checkpoint *c, int64_t task, void **bytes,
-                                         int64_t *size)
-{
-    char path[PATH_MAX];
-    norma_status status = NORMA_OK;
-    int n_files = 0;
-    *bytes = NULL;
-    *size = 0;
-    for (int generation = 0; generation < 2 && status == NORMA_OK; generation++) {
-        norma_block_header header;
-        void *content = NULL;
-        NORMA_TRY(make_path(c->folder, path, "task-%lld%s", task, generation ? ".1" : ".0"));
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (fd < 0)
-            continue;
-        n_files++;
-        status = norma_block_read_local(fd, path, c->key, &header, &content);
-        close(fd);
-        if (content && header.task == task && (!*bytes || header.sequence > c->sequence)) {
-            NORMA_FREE(*bytes);
-            *bytes = content;
-            *size = header.size;
-            c->task = task;
-            c->sequence = header.sequence;
-        } else {
-            norma_mem_free(content);
-        }
-    }
-    if (status == NORMA_OK && n_files > 0 && !*bytes)
-        norma_log_warning_local("%s/task-%lld: every saved state is damaged; this part begins anew",
-                                c->folder, (long long)task);
-    return status;
+    return norma_checkpoint_drop_local(c, task);
 }
 
 norma_status norma_checkpoint_sync_local(norma_checkpoint *c)

@@ -81,6 +81,14 @@ NORMA_MUST_USE norma_status norma_checkpoint_save_local(norma_checkpoint *checkp
 NORMA_MUST_USE norma_status norma_checkpoint_load_local(norma_checkpoint *checkpoint, int64_t task,
                                                         void **bytes, int64_t *size);
 
+/* Brings the journal to the disk and removes a task's state. NORMA_IO. */
+NORMA_MUST_USE norma_status norma_checkpoint_drop_local(norma_checkpoint *checkpoint, int64_t task);
+
+/* The tasks that have a state, ascending: (*tasks)[*n], counted memory that the caller frees, equal
+ * on all ranks. Collective. */
+NORMA_MUST_USE norma_status norma_checkpoint_list(norma_checkpoint *checkpoint, int64_t **tasks,
+                                                  int64_t *n);
+
 /* Brings the journal of this process to the disk. NORMA_IO. */
 NORMA_MUST_USE norma_status norma_checkpoint_sync_local(norma_checkpoint *checkpoint);
 
