@@ -241,7 +241,9 @@ norma_status norma_reconstruct_cell_init(const norma_config *config,
     cell->accuracy.roundoff = cell->single ? (double)FLT_EPSILON / 2 : DBL_EPSILON / 2;
     if (norma_config_has(config, "epsilon"))
         cell->accuracy.epsilon = norma_config_get_real(config, number, "epsilon");
-    if (inputs->target)
+    if (inputs->factored)
+        cell->network = inputs->factored;
+    else if (inputs->target)
         cell->network = norma_target_network_local(inputs->target);
     else
         NORMA_TRY(draw_target(config, shapes_only, cell));

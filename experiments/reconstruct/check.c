@@ -1,5 +1,6 @@
 /* Options of a reconstruction that contradict each other. */
 #include "experiments/job/law_options.h"
+#include "experiments/reconstruct/construct/construction.h"
 #include "experiments/reconstruct/setup.h"
 #include "experiments/reconstruct/skip.h"
 #include "experiments/reconstruct/solver.h"
@@ -44,6 +45,7 @@ norma_status norma_reconstruct_check_options(const norma_config *config)
                           norma_config_where(config, "samples"));
     static const char *const laws[] = {"source-dist", "target-dist", "skip", NULL};
     NORMA_TRY(norma_law_options_check(config, laws));
+    NORMA_TRY(norma_reconstruct_construction_check_options(config));
     NORMA_TRY(norma_reconstruct_skip_check_options(config));
     NORMA_TRY(norma_reconstruct_solver_check_options(config));
     NORMA_TRY(norma_reconstruct_statistics_check_options(config));

@@ -7,6 +7,7 @@
  *     norma evaluate result.h5 --samples 100
  */
 #include "experiments/driver.h"
+#include "experiments/reconstruct/construct/construction.h"
 #include "experiments/reconstruct/options.h"
 #include "experiments/reconstruct/setup.h"
 #include "io/config/config_read.h"
@@ -151,7 +152,6 @@ static void print_result(int64_t cell, int64_t replica, const norma_evaluate_res
 static norma_status evaluate_replica(evaluation *e, const char *root, int64_t replica)
 {
     MPI_Comm world = e->call->runtime->world;
-    const norma_images *images = norma_reconstruct_images(&e->inputs);
     norma_source_layer *sources = NULL;
     norma_evaluate *evaluate = NULL;
     norma_evaluate_result result;
@@ -168,8 +168,8 @@ static norma_status evaluate_replica(evaluation *e, const char *root, int64_t re
         NORMA_GOTO(status, read_maps(e, group, i, replica));
         sources[i] = norma_reconstruct_source_layer(&e->cell, i);
     }
-    NORMA_GOTO(status, norma_evaluate_create(world, e->cell.network, images, images->n_images, 0,
-                                             &evaluate));
+    NORMA_GOTO(status,
+               norma_reconstruct_construction_evaluate(world, &e->cell, &e->inputs, &evaluate));
     NORMA_GOTO(status, norma_evaluate_run(evaluate, sources, &result));
     print_result(e->cell.number, replica, &result);
 done:

@@ -1,4 +1,5 @@
 /* The files of a reconstruction, read once. */
+#include "experiments/reconstruct/construct/construction.h"
 #include "experiments/reconstruct/samples.h"
 #include "experiments/reconstruct/setup.h"
 #include "experiments/reconstruct/skip.h"
@@ -102,6 +103,8 @@ norma_status norma_reconstruct_inputs_read(const norma_runtime *runtime, const n
     if (norma_config_has(config, "dataset"))
         NORMA_TRY(read_dataset(runtime, config, inputs));
     if (inputs->target)
+        NORMA_TRY(norma_reconstruct_construction_build(runtime, config, inputs));
+    if (inputs->target)
         return read_weights(runtime, config, norma_target_network_local(inputs->target), inputs);
 
     /* A random target of the first cell tells the shapes that the source must have; those of a
@@ -121,6 +124,7 @@ norma_status norma_reconstruct_inputs_read(const norma_runtime *runtime, const n
 
 void norma_reconstruct_inputs_clear(norma_reconstruct_inputs *inputs)
 {
+    norma_reconstruct_construction_clear(inputs);
     norma_skips_destroy(&inputs->skips);
     norma_source_destroy(&inputs->source);
     norma_dataset_destroy(&inputs->dataset);

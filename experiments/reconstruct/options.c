@@ -3,6 +3,7 @@
 #include "experiments/job/options.h"
 #include "experiments/job/pair_options.h"
 #include "experiments/job/plan_options.h"
+#include "experiments/reconstruct/construct/construction.h"
 #include "experiments/reconstruct/statistics.h"
 #include "mpi/layer/solver.h"
 #include "src/config/config_common.h"
@@ -40,6 +41,31 @@ static const norma_option target_options[] = {
      .placeholder = "MIN,MAX",
      .unset_text = "input_min and input_max of the target file",
      .help = "Range of the target's inputs, where its file declares none; bounds start from it."},
+    {.name = "construction",
+     .type = NORMA_OPTION_CHOICE,
+     .group = "Target",
+     .default_text = "pair",
+     .choices = norma_reconstruct_constructions,
+     .help = "pair: one source pair for each target layer. low-rank: the layer is factored by its "
+             "singular values, and layer L becomes layers 2 L and 2 L + 1, with the rank as "
+             "channels between (EXP23 Cor. 1)."},
+    {.name = "target-rank",
+     .type = NORMA_OPTION_INTEGER,
+     .group = "Target",
+     .unset_text = "as of --rank-tolerance",
+     .min = NORMA_AT_LEAST(1),
+     .max = NORMA_AT_MOST(1048576),
+     .exclusive = "rank",
+     .help = "Matrix rank of every factored layer with --construction low-rank."},
+    {.name = "rank-tolerance",
+     .type = NORMA_OPTION_REAL,
+     .group = "Target",
+     .default_text = "1e-12",
+     .min = NORMA_AT_LEAST(0),
+     .max = NORMA_BELOW(1),
+     .exclusive = "rank",
+     .help = "Singular values above this share of a layer's largest are kept with --construction "
+             "low-rank."},
     {.name = "target-dist",
      .type = NORMA_OPTION_CHOICE,
      .many = NORMA_SWEEP,

@@ -86,6 +86,15 @@ static const field structure_fields[] = {
      STRUCTURE(least_width)},
 };
 
+#define LOW_RANK(kind, member) kind, offsetof(norma_low_rank, member)
+static const field low_rank_fields[] = {
+    {"target_rank", "1", "rank that was kept of the target layer's weights", LOW_RANK(COUNT, rank)},
+    {"break_even_rank", "1", "largest rank at which two pairs have no more equations than one",
+     LOW_RANK(COUNT, break_even)},
+    {"truncation_error", "1", "norm of the weights left out over the norm of all",
+     LOW_RANK(REAL, truncation)},
+};
+
 #define RUN(kind, member) kind, offsetof(norma_evaluate_result, member)
 static const field run_fields[] = {
     {"output_max_error", "1", "largest difference of source and target outputs",
@@ -104,6 +113,7 @@ enum {
     N_LAYER_FIELDS = sizeof layer_fields / sizeof layer_fields[0],
     N_EXTRA_FIELDS = sizeof extra_fields / sizeof extra_fields[0],
     N_STRUCTURE_FIELDS = sizeof structure_fields / sizeof structure_fields[0],
+    N_LOW_RANK_FIELDS = sizeof low_rank_fields / sizeof low_rank_fields[0],
     N_RUN_FIELDS = sizeof run_fields / sizeof run_fields[0],
     N_RUN_AVERAGED = 6 /* the first run_fields have _mean and _ci95 */
 };
@@ -261,6 +271,8 @@ static norma_status add_scalars(norma_reconstruct_output *output)
     NORMA_TRY(add_fields(output, extra_fields, N_EXTRA_FIELDS, per_layer));
     if (output->with_structure)
         NORMA_TRY(add_fields(output, structure_fields, N_STRUCTURE_FIELDS, per_layer));
+    if (output->low_rank)
+        NORMA_TRY(add_fields(output, low_rank_fields, N_LOW_RANK_FIELDS, per_layer));
     NORMA_TRY(add_solver_variable(output));
     NORMA_TRY(add_stopping_variable(output));
     norma_variable peak = {.name = "peak_memory",
@@ -303,7 +315,7 @@ int64_t norma_reconstruct_output_bytes(const norma_config *config,
         if (weights)
             numbers += c1 * (double)(norma_khatri_rao_width_first(&layer->shape) +
                                      norma_khatri_rao_width_second(&layer->shape));
-        numbers += N_LAYER_FIELDS + N_EXTRA_FIELDS + N_STRUCTURE_FIELDS + 2;
+        numbers += N_LAYER_FIELDS + N_EXTRA_FIELDS + N_STRUCTURE_FIELDS + N_LOW_RANK_FIELDS + 2;
     }
     numbers += inputs->dataset ? N_RUN_FIELDS + 2 + 2 * N_RUN_AVERAGED : 1;
     double bytes = 8 * numbers * replicas * cells +
@@ -321,6 +333,7 @@ norma_reconstruct_output_layout(norma_reconstruct_output *output, const norma_ru
     output->config = config;
     output->runtime = runtime;
     output->with_images = inputs->dataset != NULL;
+    output->low_rank = inputs->low_rank;
     output->with_structure = norma_reconstruct_structure_wanted(config);
     output->n_replicas = norma_config_get_integer(config, 0, "replicas");
     output->n_layers = first->n_layers;
@@ -355,6 +368,9 @@ norma_status norma_reconstruct_output_layer(const norma_reconstruct_writer *writ
         NORMA_TRY(write_field(writer, &extra_fields[i], cell, at, 2, extra));
     for (int i = 0; writer->output->with_structure && i < N_STRUCTURE_FIELDS; i++)
         NORMA_TRY(write_field(writer, &structure_fields[i], cell, at, 2, structure));
+    for (int i = 0; writer->output->low_rank && i < N_LOW_RANK_FIELDS; i++)
+        NORMA_TRY(write_field(writer, &low_rank_fields[i], cell, at, 2,
+                              &writer->output->low_rank[layer / 2]));
     int8_t solver = (int8_t)solution->solver;
     int8_t stopping = (int8_t)solution->stopping;
     norma_sweep_dimensions_index(writer->output->config, cell, at, 2, start);

@@ -31,6 +31,7 @@ typedef struct norma_reconstruct_output {
     bool save_gamma, save_weights, with_images;
     bool with_structure; /* some source weights may be zero */
     int64_t n_replicas, n_layers;
+    const norma_low_rank *low_rank; /* of layers 2 l and 2 l + 1, borrowed, or NULL */
 } norma_reconstruct_output;
 
 /* Bytes of the file, roughly from above. Local. */

@@ -12,6 +12,7 @@
 #include "mpi/layer/layer_solve.h"
 #include "mpi/runtime/runtime.h"
 #include "src/config/config.h"
+#include "src/network/low_rank.h"
 #include "src/network/skip.h"
 
 /* Files, read once a run. All owned; what the configuration does not name is NULL. */
@@ -20,6 +21,9 @@ typedef struct norma_reconstruct_inputs {
     norma_dataset *dataset;
     norma_source *source;
     norma_skips *skips;
+    norma_network *factored;  /* the target with two layers for each of its own, or NULL */
+    norma_low_rank *low_rank; /* [n_low_rank], of each target layer, or NULL */
+    int64_t n_low_rank;
 } norma_reconstruct_inputs;
 
 /* Where the running statistics of the source's batch norms come from, in the order of

@@ -1,4 +1,5 @@
 #include "experiments/reconstruct/waves.h"
+#include "experiments/reconstruct/construct/construction.h"
 
 #include "experiments/job/queue.h"
 #include "experiments/reconstruct/journal.h"
@@ -77,11 +78,10 @@ static norma_status take_unit(waves *w, int64_t unit, int n_ranks)
 /* The evaluation of the unit's network by a team. Collective over the team. */
 static norma_status make_evaluate(waves *w, const norma_team *team)
 {
-    const norma_images *images = norma_reconstruct_images(&w->run->inputs);
     if (w->at.evaluate)
         return NORMA_OK;
-    return norma_evaluate_create(team->group, w->at.cell.network, images,
-                                 images ? images->n_images : 0, 0, &w->at.evaluate);
+    return norma_reconstruct_construction_evaluate(team->group, &w->at.cell, &w->run->inputs,
+                                                   &w->at.evaluate);
 }
 
 /* "c-out=8, seed=3: " in front of an error of a sweep's cell. */

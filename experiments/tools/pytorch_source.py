@@ -163,6 +163,9 @@ def main():
             sys.exit(f"pytorch_source: {args.result}: is no result of norma reconstruct with a target file")
         if not (args.dataset or configured(file, "dataset")):
             sys.exit(f"pytorch_source: {args.result}: was made without a data set; give --dataset")
+        if configured(file, "construction") not in (None, "pair"):
+            sys.exit(f"pytorch_source: {args.result}: has the construction {configured(file, 'construction')}; this "
+                     "script rebuilds networks with one source pair for each target layer")
         target, attributes = read_target(args.target or configured(file, "target"))
         cell = f"cells/{args.cell:06d}/layers"
         layers = file[cell] if cell in file else file.get("layers")

@@ -75,6 +75,17 @@ done:
     return status;
 }
 
+norma_status norma_evaluate_compare_with(norma_evaluate *e, const norma_network *network)
+{
+    NORMA_TRY(
+        norma_evaluate_create(e->comm, network, e->images, e->n_images, e->budget, &e->other));
+    /* Batches of the same images. */
+    if (e->other->n_batch < e->n_batch)
+        e->n_batch = e->other->n_batch;
+    e->other->n_batch = e->n_batch;
+    return NORMA_OK;
+}
+
 int64_t norma_evaluate_n_batches_local(const norma_evaluate *e)
 {
     return e->n_local > 0 ? norma_index_ceil_divide(e->n_local, e->n_batch) : 0;
@@ -257,6 +268,7 @@ void norma_evaluate_destroy(norma_evaluate **evaluate)
 {
     if (!*evaluate)
         return;
+    norma_evaluate_destroy(&(*evaluate)->other);
     norma_forward_destroy(&(*evaluate)->forward);
     NORMA_FREE((*evaluate)->buffers[0]);
     NORMA_FREE((*evaluate)->buffers[1]);

@@ -36,6 +36,12 @@ NORMA_MUST_USE norma_status norma_evaluate_bounds(norma_evaluate *evaluate, int6
                                                   const norma_tensor *w1, norma_bound bound,
                                                   double *lo, double *hi);
 
+/* Runs are compared with `network` from here on, in place of the network that the source pairs
+ * stand for; it takes the same images and has as many outputs. Borrowed. To be called before
+ * bounds and runs. Collective. */
+NORMA_MUST_USE norma_status norma_evaluate_compare_with(norma_evaluate *evaluate,
+                                                        const norma_network *network);
+
 typedef struct norma_evaluate_result {
     int64_t n_images;
     double output_max_error; /* of the last layer's outputs, source against target */

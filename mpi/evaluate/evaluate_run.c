@@ -196,12 +196,13 @@ norma_status norma_evaluate_run(norma_evaluate *e, const norma_source_layer *sou
     status = norma_agree(e->comm, run_create(e, source, &run));
     if (status != NORMA_OK)
         goto done;
+    norma_evaluate *target = e->other ? e->other : e;
     int blas_threads = norma_evaluate_enter_threads_local();
     norma_progress_init_local(&run.progress, "source network", NULL, local_flops(e, source));
     for (int64_t b = 0; b < norma_evaluate_n_batches_local(e) && status == NORMA_OK; b++) {
-        norma_evaluate_advance_local(e, b, e->network->n_layers);
+        norma_evaluate_advance_local(target, b, target->network->n_layers);
         run_source_local(e, source, b, &run);
-        status = compare_local(e, b, norma_evaluate_held_local(e),
+        status = compare_local(e, b, norma_evaluate_held_local(target),
                                run.buffers[e->network->n_layers % 2], run.records);
     }
     norma_progress_finish_local(&run.progress);

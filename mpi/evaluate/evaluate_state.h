@@ -20,6 +20,8 @@ struct norma_evaluate {
     double *buffers[2];           /* [n_batch][activation_size], by the layer's parity; owned */
     int64_t held_batch;           /* whose activations are held (-1: nobody's) ... */
     int64_t held_layer;           /* ... at the input of which layer */
+    norma_evaluate *other;        /* owned; of the network that runs are compared with; NULL: this
+                                     one's */
 };
 
 /* Bytes of what a run keeps of one image. */

@@ -1,0 +1,34 @@
+#ifndef NORMA_EXPERIMENTS_RECONSTRUCT_CONSTRUCT_CONSTRUCTION_H
+#define NORMA_EXPERIMENTS_RECONSTRUCT_CONSTRUCT_CONSTRUCTION_H
+/* --construction: which layers the source pairs stand for. `pair`: one for each target layer.
+ * `low-rank`: two, for the factors of the layer (src/network/low_rank.h). */
+#include "experiments/reconstruct/setup.h"
+
+typedef enum norma_construction {
+    NORMA_CONSTRUCTION_PAIR,
+    NORMA_CONSTRUCTION_LOW_RANK
+} norma_construction;
+
+/* Their names, in this order; ended by NULL. */
+extern const char *const norma_reconstruct_constructions[];
+
+/* Refuses options that the construction does not take. Local. */
+NORMA_MUST_USE norma_status
+norma_reconstruct_construction_check_options(const norma_config *config);
+
+/* Factors the target's layers where the construction asks for it, once a run, and prints each rank
+ * with the one up to which it pays: inputs->factored and inputs->low_rank. Collective. */
+NORMA_MUST_USE norma_status norma_reconstruct_construction_build(const norma_runtime *runtime,
+                                                                 const norma_config *config,
+                                                                 norma_reconstruct_inputs *inputs);
+
+/* Collective. */
+void norma_reconstruct_construction_clear(norma_reconstruct_inputs *inputs);
+
+/* The evaluation of a cell's network on the images, compared with the target as it was given.
+ * Collective over comm; the caller owns *out. */
+NORMA_MUST_USE norma_status norma_reconstruct_construction_evaluate(
+    MPI_Comm comm, const norma_reconstruct_cell *cell, const norma_reconstruct_inputs *inputs,
+    norma_evaluate **out);
+
+#endif
