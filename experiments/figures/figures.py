@@ -20,9 +20,9 @@ class Result:
 
     def __init__(self, path):
         self.file = h5py.File(path, "r")
-        text = self.file["configuration"][()]
+        text = self.file["configuration"][()] if "configuration" in self.file else ""  # a script's file has none
         self.configuration = text.decode() if isinstance(text, bytes) else text
-        if self.file.attrs["status"] not in ("complete", b"complete"):
+        if self.file.attrs.get("status", "complete") not in ("complete", b"complete"):
             print(f"{path} is not complete: what is missing is left out")
 
     def __contains__(self, name):

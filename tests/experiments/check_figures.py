@@ -31,6 +31,7 @@ SMALLER = {
     "thesis_fig3_2": {"width": "16"},
     "thesis_fig3_3": {"batch": "4"},
     "thesis_fig3_4": {"width": "16", "batch": "4,8"},
+    "thesis_tablec1": {"width": "784", "batch": "4,8", "depth": "0"},
 }
 
 
