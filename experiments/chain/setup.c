@@ -1,8 +1,6 @@
 #include "experiments/chain/setup.h"
 
-#include "experiments/chain/input.h"
-#include "experiments/job/law_options.h"
-#include "io/checkpoint/checkpoint.h"
+#include "experiments/layers/options.h"
 #include "mpi/runtime/agree.h"
 #include "src/base/index.h"
 #include "src/base/mem.h"
@@ -15,67 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --input-epsilon belongs to some kinds of input only. */
-static norma_status check_epsilon(const norma_config *config)
-{
-    if (!norma_config_is_given(config, "input-epsilon"))
-        return NORMA_OK;
-    for (int64_t i = 0; i < norma_config_get_sweep(config)->n_cells; i++) {
-        norma_chain_input_kind kind = NORMA_CHAIN_INPUT_GIVEN;
-        if (norma_chain_input_parse(norma_config_get_text(config, i, "input"), &kind) != NORMA_OK)
-            norma_status_clear(); /* a file or a data set */
-        else if (norma_chain_input_has_epsilon(kind))
-            return NORMA_OK;
-    }
-    return NORMA_FAIL(norma_config_blame(config, "input-epsilon"),
-                      "%s: is for --input near-collinear, near-basis, diagonal and rank-one",
-                      norma_config_where(config, "input-epsilon"));
-}
-
 norma_status norma_chain_check_options(const norma_config *config)
 {
-    static const char *const laws[] = {"weight-dist", NULL};
-    NORMA_TRY(norma_law_options_check(config, laws));
-    NORMA_TRY(check_epsilon(config));
+    NORMA_TRY(norma_layer_options_check(config));
     if (norma_config_get_count(config, "tau") > NORMA_OBSERVABLE_MAX_TAU)
         return NORMA_FAIL(norma_config_blame(config, "tau"), "%s: at most %d thresholds, not %lld",
                           norma_config_where(config, "tau"), NORMA_OBSERVABLE_MAX_TAU,
                           (long long)norma_config_get_count(config, "tau"));
     return NORMA_OK;
-}
-
-/* The preset's layer with what the options change. */
-static norma_status make_spec(const norma_chain_setup *setup, int64_t i, norma_chain_spec *spec)
-{
-    const norma_config *config = setup->config;
-    if (norma_config_has(config, "residual-strength"))
-        spec->residual = norma_config_get_real(config, i, "residual-strength");
-    if (norma_config_has(config, "weight-dist"))
-        NORMA_TRY(norma_distribution_from_name(norma_config_get_text(config, i, "weight-dist"),
-                                               &spec->weights));
-    spec->keep_probability = norma_config_get_real(config, i, "keep-probability");
-    if (norma_config_has(config, "norm"))
-        NORMA_TRY(norma_chain_norm_parse(norma_config_get_text(config, i, "norm"), &spec->norm));
-    if (norma_config_has(config, "order"))
-        NORMA_TRY(norma_chain_order_parse(norma_config_get_text(config, i, "order"), &spec->order));
-    if (norma_config_has(config, "act"))
-        NORMA_TRY(
-            norma_activation_parse(norma_config_get_text(config, i, "act"), &spec->activation));
-    if (norma_config_has(config, "act-scale"))
-        spec->act_scale = norma_config_get_real(config, i, "act-scale");
-    if (norma_config_has(config, "law"))
-        NORMA_TRY(norma_chain_law_parse(norma_config_get_text(config, i, "law"), &spec->law));
-    spec->single = norma_config_get_choice(config, i, "precision") == 1;
-    spec->gain_exponent = norma_config_get_real(config, i, "gain-exponent");
-    spec->bn_eps = norma_config_get_real(config, i, "bn-eps");
-    if (setup->weights) {
-        spec->weights = NORMA_DISTRIBUTION_GIVEN;
-        spec->given = setup->weights;
-        spec->n_given = setup->weights_extents[0];
-    }
-    if (setup->h0 && spec->law == NORMA_CHAIN_LAW_AUTO)
-        spec->law = NORMA_CHAIN_LAW_PATHWISE;
-    return norma_chain_spec_finish(spec);
 }
 
 static norma_status parse_observables(norma_chain_setup *setup, bool *all)
@@ -199,29 +144,21 @@ static norma_status make_cell(const norma_chain_setup *setup, int64_t i, bool al
 {
     const norma_config *config = setup->config;
     norma_chain_cell *cell = &setup->cells[i];
-    norma_chain_preset preset = NORMA_CHAIN_RANK20;
-    int64_t width = 0;
-    int64_t batch = 0;
     cell->number = i;
     cell->depth = norma_config_get_integer(config, i, "depth");
     cell->seed = norma_config_get_seed(config, i, "seed");
     if (norma_config_get_choice(config, 0, "cell-streams") == NORMA_CELL_STREAMS_INDEPENDENT)
         cell->stream_cell = i;
-    NORMA_TRY(norma_chain_preset_parse(norma_config_get_text(config, i, "preset"), &preset));
-    NORMA_TRY(norma_chain_input_settle_sizes(setup, i, &width, &batch));
-    norma_chain_spec_init(preset, width, batch, &cell->spec);
-    NORMA_TRY(make_spec(setup, i, &cell->spec));
+    NORMA_TRY(norma_layer_spec_read(&setup->inputs, i, &cell->spec));
+    cell->spec.single = norma_config_get_choice(config, i, "precision") == 1;
+    NORMA_TRY(norma_chain_spec_finish(&cell->spec));
     if (cell->depth > 0 && setup->burn_in >= cell->depth)
         return NORMA_FAIL(norma_config_blame(config, "burn-in"),
                           "%s: %lld leaves nothing of --depth %lld to average",
                           norma_config_where(config, "burn-in"), (long long)setup->burn_in,
                           (long long)cell->depth);
-    if (setup->weights && cell->depth > setup->weights_extents[0])
-        return NORMA_FAIL(norma_config_blame(config, "depth"),
-                          "%s: %lld layers, but /W has weights of %lld",
-                          norma_config_where(config, "depth"), (long long)cell->depth,
-                          (long long)setup->weights_extents[0]);
-    NORMA_TRY(norma_chain_input_make(setup, cell));
+    NORMA_TRY(norma_layer_inputs_check_depth(&setup->inputs, cell->depth));
+    NORMA_TRY(norma_layer_inputs_make(&setup->inputs, i, &cell->spec, &cell->input));
     NORMA_TRY(make_request(setup, all, cell));
     NORMA_TRY(make_sizes(setup, cell));
     if (cell->spec.single) {
@@ -330,7 +267,7 @@ norma_status norma_chain_setup_read(const norma_runtime *runtime, const norma_co
                                    &setup->n_tasks));
     setup->burn_in =
         norma_config_has(config, "burn-in") ? norma_config_get_integer(config, 0, "burn-in") : -1;
-    NORMA_TRY(norma_chain_input_read(runtime, setup));
+    NORMA_TRY(norma_layer_inputs_read(runtime, config, &setup->inputs));
     return norma_agree(runtime->world, make_all(setup));
 }
 
@@ -338,24 +275,14 @@ void norma_chain_setup_clear(norma_chain_setup *setup)
 {
     for (int k = 0; k < NORMA_N_OBSERVABLES; k++)
         norma_chain_schedule_clear(&setup->schedule[k]);
-    NORMA_FREE(setup->weights);
-    NORMA_FREE(setup->h0);
+    norma_layer_inputs_clear(&setup->inputs);
     NORMA_FREE(setup->cells);
 }
 
 void norma_chain_setup_fingerprint(const norma_chain_setup *setup, norma_text *text)
 {
-    const int64_t *w = setup->weights_extents;
-    const int64_t *h = setup->h0_extents;
     norma_text_append(text, "  journal-entries: replicas\n");
-    if (setup->weights)
-        norma_text_append(text, "  content-of-weights: %016llx\n",
-                          (unsigned long long)norma_checkpoint_hash_local(
-                              setup->weights, w[0] * w[1] * w[2] * (int64_t)sizeof(double)));
-    if (setup->h0)
-        norma_text_append(text, "  content-of-input: %016llx\n",
-                          (unsigned long long)norma_checkpoint_hash_local(
-                              setup->h0, h[0] * h[1] * (int64_t)sizeof(double)));
+    norma_layer_inputs_fingerprint(&setup->inputs, text);
 }
 
 const norma_chain_cell *norma_chain_setup_cell(const norma_chain_setup *setup, int64_t task)

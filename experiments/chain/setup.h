@@ -6,7 +6,8 @@
  * by cell; replicas of one cell that are computed together are a block (src/chain/chain.h), and
  * experiments/chain/partition.h chooses them.
  */
-#include "experiments/chain/schedule.h"
+#include "experiments/layers/inputs.h"
+#include "experiments/layers/schedule.h"
 #include "mpi/runtime/runtime.h"
 #include "src/chain/chain.h"
 #include "src/config/config.h"
@@ -39,10 +40,8 @@ typedef struct norma_chain_cell {
 } norma_chain_cell;
 
 typedef struct norma_chain_setup {
-    const norma_config *config; /* borrowed */
-    double *weights, *h0;       /* given ones, owned; NULL */
-    int64_t weights_extents[3], h0_extents[2];
-    bool from_images;                     /* h0 comes from a data set */
+    const norma_config *config;           /* borrowed */
+    norma_layer_inputs inputs;            /* owned */
     int64_t n_cells, n_replicas, n_tasks; /* tasks: replicas of all cells */
     norma_chain_cell *cells;              /* [n_cells], owned */
     norma_observable_set wanted;          /* of any cell */

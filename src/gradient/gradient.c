@@ -56,26 +56,21 @@ static void set_sizes(norma_gradient *g)
 static norma_status place(norma_gradient *g, double *bytes)
 {
     const int64_t d = g->spec->width, n = g->spec->batch;
-    NORMA_TRY(NORMA_PLACE(g->kept, g->n_segments * g->kept_bytes, bytes));
+    NORMA_TRY(NORMA_PLACE(g->state, norma_gradient_state_bytes(g), bytes));
     NORMA_TRY(NORMA_PLACE(g->h, g->segment * d * n, bytes));
     NORMA_TRY(NORMA_PLACE(g->z, g->segment * d * n, bytes));
     NORMA_TRY(NORMA_PLACE(g->exponent, g->segment, bytes));
     NORMA_TRY(NORMA_PLACE(g->v, d * n, bytes));
     NORMA_TRY(NORMA_PLACE(g->spare, d * n, bytes));
-    NORMA_TRY(NORMA_PLACE(g->log_norm, g->request.depth, bytes));
-    if (g->request.isometry_gap)
-        NORMA_TRY(NORMA_PLACE(g->isometry_gap, g->request.n_layers, bytes));
     NORMA_TRY(norma_gradient_map_place(&g->map, g->spec, bytes));
     NORMA_TRY(norma_gradient_weights_place(&g->weights, g->spec, bytes));
     NORMA_TRY(norma_gradient_loss_place(&g->loss, &g->request.loss, d, n, bytes));
     if (g->n_windows > 0) {
-        NORMA_TRY(NORMA_PLACE(g->log_jacobian, g->n_windows, bytes));
         NORMA_TRY(NORMA_PLACE(g->tangent[0], d * n, bytes));
         NORMA_TRY(NORMA_PLACE(g->tangent[1], d * n, bytes));
     }
     if (!g->request.per_sample)
         return NORMA_OK;
-    NORMA_TRY(NORMA_PLACE(g->cosine, g->n_pairs, bytes));
     NORMA_TRY(NORMA_PLACE(g->samples, n * n, bytes));
     NORMA_TRY(NORMA_PLACE(g->spread, n * d, bytes));
     return NORMA_PLACE(g->products, n * n, bytes);
@@ -104,8 +99,7 @@ norma_status norma_gradient_check(const norma_chain_spec *spec, const norma_chai
     g.kept_bytes = chain.state_bytes;
     needs->bytes = chain.bytes;
     NORMA_TRY(place(&g, &needs->bytes));
-    needs->state_bytes = norma_gradient_state_size(&g);
-    needs->bytes += (double)needs->state_bytes;
+    needs->state_bytes = norma_gradient_state_bytes(&g);
     needs->segment = g.segment;
     return NORMA_OK;
 }
@@ -124,6 +118,7 @@ norma_status norma_gradient_create(const norma_chain_spec *spec, const norma_cha
     NORMA_GOTO(status, check(g->spec, request));
     set_sizes(g);
     NORMA_GOTO(status, place(g, NULL));
+    norma_gradient_state_divide(g);
     *out = g;
     return NORMA_OK;
 done:
@@ -136,22 +131,11 @@ void norma_gradient_destroy(norma_gradient **gradient)
     norma_gradient *g = *gradient;
     if (!g)
         return;
-    double **const arrays[] = {&g->h,
-                               &g->z,
-                               &g->v,
-                               &g->spare,
-                               &g->log_norm,
-                               &g->isometry_gap,
-                               &g->log_jacobian,
-                               &g->cosine,
-                               &g->tangent[0],
-                               &g->tangent[1],
-                               &g->samples,
-                               &g->spread,
-                               &g->products};
+    double **const arrays[] = {&g->h,          &g->z,       &g->v,      &g->spare,   &g->tangent[0],
+                               &g->tangent[1], &g->samples, &g->spread, &g->products};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         NORMA_FREE(*arrays[i]);
-    NORMA_FREE(g->kept);
+    NORMA_FREE(g->state);
     NORMA_FREE(g->exponent);
     norma_gradient_map_clear(&g->map);
     norma_gradient_weights_clear(&g->weights);

@@ -31,7 +31,7 @@ typedef struct norma_gradient_request {
 } norma_gradient_request;
 
 typedef struct norma_gradient_needs {
-    double bytes; /* of the object, its chain and its state */
+    double bytes; /* of the object and its chain */
     int64_t state_bytes;
     int64_t segment; /* layers */
 } norma_gradient_needs;
@@ -86,11 +86,12 @@ void norma_gradient_get_result(const norma_gradient *gradient, norma_gradient_re
 void norma_gradient_get_layer(const norma_gradient *gradient, const double **v, int64_t *v_exponent,
                               const double **h, int64_t *h_exponent);
 
-/* The state between two steps, for checkpoints: a fixed number of bytes, valid on the same kind of
- * machine for equal spec, input and request. Setting it continues bit for bit; a forward pass goes
- * on from the beginning of its segment. */
-int64_t norma_gradient_state_size(const norma_gradient *gradient);
-void norma_gradient_get_state(const norma_gradient *gradient, void *bytes);
-NORMA_MUST_USE norma_status norma_gradient_set_state(norma_gradient *gradient, const void *bytes);
+/* The state between two steps, for checkpoints: a fixed number of bytes, borrowed until the next
+ * step, valid on the same kind of machine for equal spec, input and request. Setting it continues
+ * bit for bit; a forward pass goes on from the beginning of its segment. NORMA_CONFIG for a state
+ * of another size. */
+void norma_gradient_get_state(norma_gradient *gradient, const void **bytes, int64_t *size);
+NORMA_MUST_USE norma_status norma_gradient_set_state(norma_gradient *gradient, const void *bytes,
+                                                     int64_t size);
 
 #endif

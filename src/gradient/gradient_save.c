@@ -1,4 +1,5 @@
-/* The state of a gradient as bytes. */
+/* The state of a gradient as bytes: a header, the chain at the beginning of every segment, the
+ * results so far, V. */
 #include "src/gradient/gradient_state.h"
 
 #include <string.h>
@@ -9,61 +10,54 @@ typedef struct saved_header {
     double value;
 } saved_header;
 
-typedef struct saved_part {
-    void *data;
-    int64_t bytes;
-} saved_part;
-
-enum { N_PARTS = 7 };
-
-static void list_parts(const norma_gradient *g, saved_part parts[N_PARTS])
+static int64_t n_gaps(const norma_gradient *g)
 {
-    const int64_t size = (int64_t)sizeof(double);
-    const int64_t n_gaps = g->request.isometry_gap ? g->request.n_layers : 0;
-    const saved_part all[N_PARTS] = {{g->kept, g->n_segments * g->kept_bytes},
-                                     {g->v, g->spec->width * g->spec->batch * size},
-                                     {g->log_norm, g->request.depth * size},
-                                     {g->isometry_gap, n_gaps * size},
-                                     {g->log_jacobian, g->n_windows * size},
-                                     {g->cosine, g->n_pairs * size},
-                                     {NULL, 0}};
-    memcpy(parts, all, sizeof all);
+    return g->request.isometry_gap ? g->request.n_layers : 0;
 }
 
-int64_t norma_gradient_state_size(const norma_gradient *g)
+static int64_t v_bytes(const norma_gradient *g)
 {
-    saved_part parts[N_PARTS];
-    int64_t bytes = (int64_t)sizeof(saved_header);
-    list_parts(g, parts);
-    for (int i = 0; i < N_PARTS; i++)
-        bytes += parts[i].bytes;
-    return bytes;
+    return g->spec->width * g->spec->batch * (int64_t)sizeof(double);
 }
 
-void norma_gradient_get_state(const norma_gradient *g, void *bytes)
+int64_t norma_gradient_state_bytes(const norma_gradient *g)
+{
+    int64_t numbers = g->request.depth + n_gaps(g) + g->n_windows + g->n_pairs;
+    return (int64_t)sizeof(saved_header) + g->n_segments * g->kept_bytes +
+           numbers * (int64_t)sizeof(double) + v_bytes(g);
+}
+
+void norma_gradient_state_divide(norma_gradient *g)
+{
+    g->kept = g->state + sizeof(saved_header);
+    double *numbers = (double *)(void *)(g->kept + g->n_segments * g->kept_bytes);
+    g->log_norm = numbers;
+    numbers += g->request.depth;
+    g->isometry_gap = n_gaps(g) > 0 ? numbers : NULL;
+    numbers += n_gaps(g);
+    g->log_jacobian = g->n_windows > 0 ? numbers : NULL;
+    numbers += g->n_windows;
+    g->cosine = g->n_pairs > 0 ? numbers : NULL;
+}
+
+void norma_gradient_get_state(norma_gradient *g, const void **bytes, int64_t *size)
 {
     const saved_header header = {g->draw, g->pass, g->layer, g->progress, g->v_exponent, g->value};
-    saved_part parts[N_PARTS];
-    unsigned char *to = bytes;
-    memcpy(to, &header, sizeof header);
-    to += sizeof header;
-    list_parts(g, parts);
-    for (int i = 0; i < N_PARTS; to += parts[i++].bytes)
-        if (parts[i].bytes > 0)
-            memcpy(to, parts[i].data, (size_t)parts[i].bytes);
+    *size = norma_gradient_state_bytes(g);
+    memcpy(g->state, &header, sizeof header);
+    memcpy(g->state + *size - v_bytes(g), g->v, (size_t)v_bytes(g));
+    *bytes = g->state;
 }
 
-norma_status norma_gradient_set_state(norma_gradient *g, const void *bytes)
+norma_status norma_gradient_set_state(norma_gradient *g, const void *bytes, int64_t size)
 {
     saved_header header;
-    saved_part parts[N_PARTS];
-    const unsigned char *from = bytes;
-    memcpy(&header, from, sizeof header);
-    from += sizeof header;
-    list_parts(g, parts);
-    for (int i = 0; i < N_PARTS; from += parts[i++].bytes)
-        if (parts[i].bytes > 0)
-            memcpy(parts[i].data, from, (size_t)parts[i].bytes);
+    if (size != norma_gradient_state_bytes(g))
+        return NORMA_FAIL(NORMA_CONFIG, "the saved state has %lld bytes, this gradient needs %lld",
+                          (long long)size, (long long)norma_gradient_state_bytes(g));
+    memcpy(g->state, bytes, (size_t)size);
+    memcpy(&header, g->state, sizeof header);
+    memcpy(g->v, g->state + size - v_bytes(g), (size_t)v_bytes(g));
     g->draw = header.draw;
     g->progress = header.progress;
     g->v_exponent = header.v_exponent;
@@ -72,8 +66,8 @@ norma_status norma_gradient_set_state(norma_gradient *g, const void *bytes)
     NORMA_TRY(norma_gradient_loss_start(&g->loss, g->draw.seed, g->draw.cell, g->draw.replica));
     if (norma_gradient_is_done(g))
         return NORMA_OK;
-    g->pass = NORMA_GRADIENT_FORWARD;
     if (header.pass == NORMA_GRADIENT_FORWARD) {
+        g->pass = NORMA_GRADIENT_FORWARD;
         g->layer = header.layer / g->segment * g->segment;
         norma_chain_set_state(g->chain, norma_gradient_kept(g, g->layer / g->segment));
         return NORMA_OK;

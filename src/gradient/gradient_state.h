@@ -18,11 +18,13 @@ struct norma_gradient {
     norma_chain *chain;
     int64_t n_segments, segment; /* layers of one */
     int64_t n_windows, n_pairs;
-    unsigned char *kept; /* [n_segments][state of the chain]: at the beginning of each */
-    int64_t kept_bytes;  /* of one */
-    double *h, *z;       /* [segment][d][N]: H_l, Z_l of the segment that is loaded */
-    int64_t *exponent;   /* [segment]: H = h 2^e, Z = z 2^e */
-    double *v, *spare;   /* [d][N] */
+    unsigned char *state; /* what a checkpoint keeps, in one piece, which the parts below are of:
+                             src/gradient/gradient_save.c; owned */
+    unsigned char *kept;  /* [n_segments][kept_bytes]: the chain at the beginning of each */
+    int64_t kept_bytes;
+    double *h, *z;     /* [segment][d][N]: H_l, Z_l of the segment that is loaded */
+    int64_t *exponent; /* [segment]: H = h 2^e, Z = z 2^e */
+    double *v, *spare; /* [d][N] */
     int64_t v_exponent;
     norma_gradient_map map;
     norma_gradient_weights weights;
@@ -38,6 +40,10 @@ struct norma_gradient {
     double *samples, *spread; /* per_sample: [N][N], [N][d]; */
     double *products;         /* per_sample: [N][N] */
 };
+
+/* gradient_save.c: bytes of the state; sets the pointers to its parts. */
+int64_t norma_gradient_state_bytes(const norma_gradient *g);
+void norma_gradient_state_divide(norma_gradient *g);
 
 /* The state of the chain at the beginning of a segment. */
 unsigned char *norma_gradient_kept(norma_gradient *g, int64_t segment);

@@ -1,8 +1,8 @@
-/* experiments/chain/schedule: which layers each schedule records, written out or by its defining
+/* experiments/layers/schedule: which layers each schedule records, written out or by its defining
  * property, and texts that are none. */
 #include "tests/harness/harness.h"
 
-#include "experiments/chain/schedule.h"
+#include "experiments/layers/schedule.h"
 
 #include <math.h>
 
@@ -96,4 +96,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_other_texts),
 };
 
-norma_test_main_serial("experiments/chain/schedule", tests)
+norma_test_main_serial("experiments/layers/schedule", tests)

@@ -290,17 +290,17 @@ static void run_deep(const norma_chain_spec *spec, int64_t segment, bool restore
     norma_gradient *g = make(spec, &request), *other = make(spec, &request);
     norma_gradient_needs needs;
     norma_gradient_result result = {0};
-    double *bytes = NULL;
+    const void *bytes = NULL;
+    int64_t size = 0;
     norma_test_ok(norma_gradient_check(spec, &gaussian, &request, &needs));
-    assert_int_equal(needs.state_bytes, norma_gradient_state_size(g));
-    norma_test_ok(NORMA_ALLOC(bytes, needs.state_bytes / 8 + 1));
     for (int64_t reached = 0; !norma_gradient_is_done(g);) {
         norma_test_ok(norma_gradient_step(g));
         if (!restores || norma_gradient_progress(g) == reached)
             continue;
         reached = norma_gradient_progress(g);
-        norma_gradient_get_state(g, bytes);
-        norma_test_ok(norma_gradient_set_state(other, bytes));
+        norma_gradient_get_state(g, &bytes, &size);
+        assert_int_equal(size, needs.state_bytes);
+        norma_test_ok(norma_gradient_set_state(other, bytes, size));
         norma_gradient *swap = g;
         g = other;
         other = swap;
@@ -311,7 +311,6 @@ static void run_deep(const norma_chain_spec *spec, int64_t segment, bool restore
     out[DEEP + 3] = result.loss;
     out[DEEP + 4] = result.cosine[1];
     out[DEEP + 5] = result.log_jacobian ? result.log_jacobian[1] : 0;
-    norma_mem_free(bytes);
     norma_gradient_destroy(&other);
     norma_gradient_destroy(&g);
 }

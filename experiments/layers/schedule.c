@@ -1,4 +1,4 @@
-#include "experiments/chain/schedule.h"
+#include "experiments/layers/schedule.h"
 
 #include "src/base/mem.h"
 

@@ -1,5 +1,5 @@
-#ifndef NORMA_EXPERIMENTS_CHAIN_SCHEDULE_H
-#define NORMA_EXPERIMENTS_CHAIN_SCHEDULE_H
+#ifndef NORMA_EXPERIMENTS_LAYERS_SCHEDULE_H
+#define NORMA_EXPERIMENTS_LAYERS_SCHEDULE_H
 /* Which layers of a chain are recorded. Nothing here communicates. */
 #include "src/base/status.h"
 
