@@ -32,6 +32,7 @@ struct norma_driver {
 extern const norma_driver norma_driver_reconstruct;
 extern const norma_driver norma_driver_evaluate;
 extern const norma_driver norma_driver_chain;
+extern const norma_driver norma_driver_gradient;
 extern const norma_driver norma_driver_meanfield;
 extern const norma_driver norma_driver_spectrum;
 extern const norma_driver norma_driver_align;

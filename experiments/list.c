@@ -15,6 +15,7 @@
 #include "src/chain/observables.h"
 #include "src/chain/spec.h"
 #include "src/features/width_rule.h"
+#include "src/gradient/loss.h"
 #include "src/network/activation.h"
 #include "src/network/bounds.h"
 #include "src/random/law.h"
@@ -40,6 +41,7 @@ static const family families[] = {
     {"searches", "for the order of a target's channels (align --search)",
      &norma_align_search_names},
     {"width-rules", "unknowns of a source pair (reconstruct --width-rule)", &norma_width_names},
+    {"losses", "what norma gradient differentiates (gradient --loss)", &norma_gradient_loss_names},
     {"activations", "functions of networks (reconstruct --activation) and chains (chain --act)",
      &norma_activation_names},
 };

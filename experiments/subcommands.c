@@ -7,6 +7,8 @@ static const norma_subcommand table[] = {
      &norma_driver_evaluate},
     {"chain", "Markov chain of representations through up to 10^7 random layers",
      &norma_driver_chain},
+    {"gradient", "gradients back through random layers: norms, rates, Jacobians, cosines",
+     &norma_driver_gradient},
     {"meanfield", "infinite width: kernel maps, fixed points, rates; fluctuations at finite width",
      &norma_driver_meanfield},
     {"spectrum", "singular values of the feature matrix, beside their limit laws",

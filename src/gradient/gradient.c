@@ -31,7 +31,7 @@ static norma_status check(const norma_chain_spec *spec, const norma_gradient_req
     if (request->per_sample && (spec->batch < 2 || request->depth < 1))
         return NORMA_FAIL(NORMA_CONFIG,
                           "cosines between gradients of samples need 2 samples and 1 layer");
-    return norma_gradient_loss_check(&request->loss, spec->batch);
+    return norma_gradient_loss_check(&request->loss, spec->width, spec->batch);
 }
 
 static void set_sizes(norma_gradient *g)

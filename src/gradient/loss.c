@@ -24,16 +24,22 @@ static const choice losses[NORMA_N_GRADIENT_LOSSES] = {
 static const choice readouts[NORMA_N_GRADIENT_READOUTS] = {
     [NORMA_GRADIENT_READOUT_HAAR] = {"haar", "a uniformly distributed (semi-)orthogonal matrix"},
     [NORMA_GRADIENT_READOUT_NORMAL] = {"normal", "normal entries of variance 1 / width"},
+    [NORMA_GRADIENT_READOUT_IDENTITY] = {"identity", "the outputs are the representation itself"},
 };
 
 const norma_names norma_gradient_loss_names = NORMA_NAMES("loss", "losses", losses);
 const norma_names norma_gradient_readout_names = NORMA_NAMES("read-out", "read-outs", readouts);
 
-norma_status norma_gradient_loss_check(const norma_gradient_loss_spec *spec, int64_t batch)
+norma_status norma_gradient_loss_check(const norma_gradient_loss_spec *spec, int64_t width,
+                                       int64_t batch)
 {
     if (spec->classes < 1)
         return NORMA_FAIL(NORMA_CONFIG, "a read-out needs at least 1 class, not %lld",
                           (long long)spec->classes);
+    if (spec->readout == NORMA_GRADIENT_READOUT_IDENTITY && spec->classes != width)
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "the read-out identity has as many classes as the width, %lld, not %lld",
+                          (long long)width, (long long)spec->classes);
     if (spec->kind == NORMA_GRADIENT_LOSS_CROSS_ENTROPY && spec->classes < 2)
         return NORMA_FAIL(NORMA_CONFIG,
                           "the cross-entropy of a single class is 0; use 2 classes or more");
@@ -68,6 +74,11 @@ static norma_status draw_readout(norma_gradient_loss *loss, uint64_t seed,
 {
     const int64_t d = loss->width, c = loss->spec.classes;
     norma_haar *haar = NULL;
+    if (loss->spec.readout == NORMA_GRADIENT_READOUT_IDENTITY) {
+        for (int64_t k = 0; k < d * d; k++)
+            loss->readout[k] = k % (d + 1) == 0 ? 1 : 0;
+        return NORMA_OK;
+    }
     if (loss->spec.readout == NORMA_GRADIENT_READOUT_NORMAL) {
         norma_rng_fill_normal(seed, stream, 0, d * c, loss->readout);
         cblas_dscal((int)(d * c), 1 / sqrt((double)d), loss->readout, 1);

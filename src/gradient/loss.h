@@ -23,8 +23,9 @@ typedef enum norma_gradient_loss_kind {
 } norma_gradient_loss_kind;
 
 typedef enum norma_gradient_readout {
-    NORMA_GRADIENT_READOUT_HAAR,   /* orthonormal rows, or columns where there are fewer */
-    NORMA_GRADIENT_READOUT_NORMAL, /* entries of variance 1 / d */
+    NORMA_GRADIENT_READOUT_HAAR,     /* orthonormal rows, or columns where there are fewer */
+    NORMA_GRADIENT_READOUT_NORMAL,   /* entries of variance 1 / d */
+    NORMA_GRADIENT_READOUT_IDENTITY, /* O = H; classes = d */
     NORMA_N_GRADIENT_READOUTS
 } norma_gradient_readout;
 
@@ -46,9 +47,10 @@ typedef struct norma_gradient_loss {
     int32_t *labels;   /* [N]; owned */
 } norma_gradient_loss;
 
-/* NORMA_CONFIG for classes below 1, a cross-entropy with a single class, labels out of range. */
+/* NORMA_CONFIG for classes below 1, a cross-entropy with a single class, a read-out identity with
+ * other than `width` classes, labels out of range. */
 NORMA_MUST_USE norma_status norma_gradient_loss_check(const norma_gradient_loss_spec *spec,
-                                                      int64_t batch);
+                                                      int64_t width, int64_t batch);
 
 /* Measures or allocates the arrays: src/base/mem_place.h. */
 NORMA_MUST_USE norma_status norma_gradient_loss_place(norma_gradient_loss *loss,

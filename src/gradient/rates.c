@@ -13,14 +13,15 @@ double norma_gradient_local_rate(const double *log_norm, int64_t depth, int64_t 
     return isfinite(rate) ? rate : NAN;
 }
 
-/* Least squares of y against x; with logs of their logarithms. */
+/* Least squares of y against x (NULL: 0, 1, ..); with logs of their logarithms. */
 static void fit(int64_t n, const double *x, const double *y, bool logs, double *at_zero,
                 double *slope)
 {
     double count = 0, mean_x = 0, mean_y = 0, xx = 0, xy = 0;
     for (int pass = 0; pass < 2; pass++) {
         for (int64_t i = 0; i < n; i++) {
-            const double a = logs ? log(x[i]) : x[i], b = logs ? log(y[i]) : y[i];
+            const double at = x ? x[i] : (double)i, a = logs ? log(at) : at;
+            const double b = logs ? log(y[i]) : y[i];
             if (!isfinite(a) || !isfinite(b))
                 continue;
             count += pass == 0;

@@ -8,8 +8,8 @@
  * where there are no 10 layers before depth, or a gradient is 0. */
 double norma_gradient_local_rate(const double *log_norm, int64_t depth, int64_t layer);
 
-/* Slope of the least-squares line through (x[i], y[i]), of those with finite y; NaN with fewer than
- * two different x. */
+/* Slope of the least-squares line through (x[i], y[i]), of those with finite y; x NULL: 0, 1, ...
+ * NaN with fewer than two different x. */
 double norma_gradient_slope(int64_t n, const double *x, const double *y);
 
 /* y = c1 x^c2 by least squares of log y against log x, of pairs that are positive; NaN as above. */
