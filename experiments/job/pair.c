@@ -90,6 +90,8 @@ static norma_status read_source(const norma_runtime *runtime, const norma_config
     NORMA_GOTO(status, norma_agree(runtime->world, NORMA_CALLOC(needed, network->n_layers)));
     needed[inputs->layer] = true;
     status = norma_source_read(runtime->world, path, network, needed, true, false, &inputs->source);
+    if (status != NORMA_OK)
+        status = norma_status_context(status, "%s: ", norma_config_where(config, "source"));
 done:
     norma_network_destroy(&random);
     NORMA_FREE(needed);
@@ -103,8 +105,10 @@ norma_status norma_pair_inputs_read(const norma_runtime *runtime, const norma_co
     inputs->layer = norma_config_get_integer(config, 0, "layer");
     int64_t n_layers = 1;
     if (norma_config_has(config, "target")) {
-        NORMA_TRY(norma_target_read(runtime->world, norma_config_get_text(config, 0, "target"),
-                                    &inputs->target));
+        norma_status status = norma_target_read(
+            runtime->world, norma_config_get_text(config, 0, "target"), &inputs->target);
+        if (status != NORMA_OK)
+            return norma_status_context(status, "%s: ", norma_config_where(config, "target"));
         n_layers = norma_target_network_local(inputs->target)->n_layers;
     }
     if (inputs->layer >= n_layers)

@@ -270,6 +270,7 @@ static norma_status run(const norma_call *call)
                                             call->n_arguments, call->arguments, &e.config);
     if (status == NORMA_OK) {
         norma_runtime_report_local(call->runtime);
+        norma_runtime_announce_local(call->runtime);
         status = evaluate_file(&e);
     }
     norma_config_destroy(&e.config);

@@ -72,6 +72,7 @@ def test_elsewhere(base):
     for ranks in 1, 2:
         run(result, 2, ["net.h5: No such file", "give --target"], ranks)
         done = run(moved + ["--dataset", f"{base}/made/set.h5:/images"], 0, [], ranks)
+        check(f"norma: {ranks} rank" in done.stderr, f"evaluate announces its ranks: {done.stderr}")
         check(done.stdout.splitlines()[-1].split()[2:4] == ["4", "0"], f"evaluate: {done.stdout}")
     shutil.rmtree(f"{base}/made")
 
@@ -79,7 +80,8 @@ def test_elsewhere(base):
 def test_files(base):
     """A file that is not there is named with the option that asked for it."""
     for command, option in (("chain", "input"), ("chain", "weights"), ("reconstruct", "target"),
-                            ("reconstruct", "source"), ("reconstruct", "dataset")):
+                            ("reconstruct", "source"), ("reconstruct", "dataset"), ("spectrum", "target"),
+                            ("spectrum", "source")):
         target = ["--target", f"{base}/range.h5"] if option in ("source", "dataset") else []
         run([command, f"--{option}", "nothere.h5", "--output", f"{base}/none.h5"] + target, 2,
             [f"--{option}: ", "nothere.h5"], 2 if option in ("input", "target") else 1, f"{base}/none.h5")

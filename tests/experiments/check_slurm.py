@@ -1,5 +1,5 @@
-"""The sbatch scripts as Slurm runs them, a copy in a spool folder, with scontrol played by a script: the original
-stands in a folder with blanks, and the job requeues itself when the run stopped with its state saved."""
+"""The sbatch scripts as Slurm runs them, a copy in a spool folder, with scontrol played by a script: originals,
+program and results stand in folders with blanks."""
 import os
 import shutil
 import subprocess
