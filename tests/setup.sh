@@ -61,6 +61,8 @@ torch python3-onnx               module onnx
 torch python3-matplotlib         module matplotlib
 check clang-format-14            command clang-format-14
 check clang-tidy-14              command clang-tidy-14
+check clang-14                   command clang-14
+check libclang-rt-14-dev         file /usr/lib/llvm-14/lib/clang/14.0.6/include/fuzzer/FuzzedDataProvider.h
 check libomp-14-dev              file /usr/lib/llvm-14/lib/libomp.so
 check valgrind                   command valgrind
 check shellcheck                 command shellcheck

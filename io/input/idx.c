@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct value_type {
     uint8_t code;
@@ -101,6 +102,20 @@ static norma_status read_values(norma_gz *file, const value_type *type, int64_t 
     return NORMA_OK;
 }
 
+/* Refuses before any allocation a file that cannot hold what its header announces: gzip packs at
+ * most 1032 bytes into one. */
+static norma_status check_size(const norma_gz *file, int64_t n_items, int64_t item_bytes)
+{
+    struct stat about;
+    if (stat(file->path, &about) == 0 && S_ISREG(about.st_mode) &&
+        n_items > ((int64_t)about.st_size + 1) * 1032 / item_bytes)
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "%s: announces %" PRId64 " items of %" PRId64 " bytes and has %" PRId64
+                          " bytes: it is cut short or no IDX file",
+                          file->path, n_items, item_bytes, (int64_t)about.st_size);
+    return NORMA_OK;
+}
+
 static norma_status read_file(norma_gz *file, int min_axes, int max_axes, int64_t n_items,
                               norma_idx *idx)
 {
@@ -113,6 +128,7 @@ static norma_status read_file(norma_gz *file, int min_axes, int max_axes, int64_
     if (idx->extents[0] < n_items)
         return NORMA_FAIL(NORMA_CONFIG, "%s: holds %" PRId64 " items, %" PRId64 " are asked for",
                           file->path, idx->extents[0], n_items);
+    NORMA_TRY(check_size(file, idx->extents[0], item_size * type->size));
     int64_t n = n_items * item_size;
     if (type->code == 0x08) {
         NORMA_TRY(NORMA_ALLOC(idx->bytes, n));

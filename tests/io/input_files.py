@@ -359,6 +359,8 @@ zipped = gzip.compress(idx(images))
 damaged = bytearray(zipped)
 damaged[-6] ^= 0xff  # of the checksum
 bad_set("truncated: ends after 80 bytes, within its values", idx(images)[:80], idx(labels))
+huge = idx(images)[:4] + (2 ** 31).to_bytes(4, "big") + idx(images)[8:]
+bad_set("announces 2147483648 items", huge, idx(labels))
 bad_set("within its extents", idx(images)[:10], idx(labels))
 bad_set("within its magic number", b"", idx(labels))
 bad_set("truncated", zipped[:len(zipped) - 12], idx(labels))
