@@ -51,8 +51,8 @@ static void settle(int argc, char *const *argv, const char *yaml, size_t length,
         status = norma_config_apply(config, sections, "fuzz.yaml", yaml, (int64_t)length);
     if (status == NORMA_OK)
         status = norma_config_settle(config);
-    if (status == NORMA_OK)
-        status = norma_config_write(config, text);
+    if (status == NORMA_OK && norma_config_write(config, text) != NORMA_OK)
+        *text = NULL;
     norma_config_destroy(&config);
 }
 
