@@ -3,11 +3,10 @@ with another, and what groups cannot do."""
 import os
 import signal
 import subprocess
-import time
 
 import h5py
 
-from program import MPIEXEC, NORMA, check, finish, folder, launch
+from program import MPIEXEC, NORMA, check, finish, folder, launch, wait_saved
 
 SHARED = ["chain", "--width", "200,330", "--batch", "80,100", "--law", "pathwise", "--depth", 30,
           "--replicas", 2, "--seed", 11, "--observables",
@@ -55,15 +54,12 @@ def test_resume(base):
     process = subprocess.Popen(MPIEXEC + ["-n", "3", NORMA] + long +
                                ["--group-size", "3", "--checkpoint-every", "0.005", "--output", path],
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    for _ in range(100):
-        time.sleep(0.1)
-        if os.path.isdir(path + ".ckpt") and any(n.startswith("task-") for n in os.listdir(path + ".ckpt")):
-            break
+    wait_saved(process, path)
     pids = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True,
                           text=True, check=False).stdout.split()
     if pids:
         os.kill(int(pids[-1]), signal.SIGTERM)
-    _, text = process.communicate(timeout=100)
+    _, text = process.communicate(timeout=200)
     check(process.returncode == 75, f"after a signal: exit 75, not {process.returncode}: {text}")
     done = launch(long + ["--resume", "--group-size", 2, "--output", path], 4)
     check(done.returncode == 0, f"resumed by groups of 2: {done.stderr}")

@@ -22,7 +22,7 @@ def walk(ranks, failing, step, reference):
     while True:
         with program.folder() as folder:
             output = os.path.join(folder, "out.h5")
-            done = program.launch(RUN + ["--output", output], ranks, timeout=20,
+            done = program.launch(RUN + ["--output", output], ranks,
                                   environment={"NORMA_TEST_FAIL": f"{k}@{failing}"})
             label = f"agreement {k} on rank {failing} of {ranks}"
             if done.returncode == 0:

@@ -6,7 +6,7 @@ import subprocess
 import h5py
 import numpy as np
 
-from program import MPIEXEC, NORMA, check, finish, folder, launch, wait_begun
+from program import MPIEXEC, NORMA, check, finish, folder, launch, wait_saved
 
 RUN = ["chain", "--precision", "single", "--width", "100,130", "--batch", "90", "--law", "pathwise",
        "--depth", 40, "--replicas", 3, "--seed", 7, "--observables",
@@ -69,9 +69,9 @@ def test_resume(base):
     path = f"{base}/stopped.h5"
     process = subprocess.Popen(MPIEXEC + ["-n", "1", NORMA] + long + ["--output", path],
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    wait_begun(process, path)
+    wait_saved(process, path)
     process.send_signal(signal.SIGUSR1)
-    _, text = process.communicate(timeout=100)
+    _, text = process.communicate(timeout=200)
     check(process.returncode == 75, f"after a signal: exit 75, not {process.returncode}: {text}")
     other = launch(changed(long, precision="double") + ["--resume", "--output", path])
     check(other.returncode == 2 and "precision" in other.stderr, f"another precision: {other.stderr}")

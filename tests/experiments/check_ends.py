@@ -19,7 +19,7 @@ def start(*parts):
     line = MPIEXEC + parts[0]
     for part in parts[1:]:
         line += [":"] + part
-    return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_arguments(base):

@@ -23,7 +23,7 @@ def attempt(ranks, failing, solver, k, more=()):
     """One run whose k-th agreement fails. Returns "failed", "late" (behind the last rename) or "done"."""
     with program.folder() as folder:
         output = os.path.join(folder, "out.h5")
-        done = program.launch(RUN + ["--solver", solver, "--output", output, *more], ranks, timeout=60,
+        done = program.launch(RUN + ["--solver", solver, "--output", output, *more], ranks,
                               environment={"NORMA_TEST_FAIL": f"{k}@{failing}"})
         label = f"agreement {k} on rank {failing} of {ranks} ({solver})"
         if done.returncode == 0:
@@ -56,9 +56,9 @@ def attempt(ranks, failing, solver, k, more=()):
 
 def walk(ranks, failing, solver, step, more=()):
     """Every `step`-th agreement, from the first to beyond the last, several runs at a time."""
-    batch = 32 if step == 1 else 8
+    batch = 32 if step == 1 else 4
     outcomes = []
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
         while set(outcomes[-4:]) != {"done"}:
             numbers = [step * (len(outcomes) + i) for i in range(batch)]
             outcomes += pool.map(lambda k: attempt(ranks, failing, solver, k, more), numbers)
@@ -73,11 +73,12 @@ def walk(ranks, failing, solver, step, more=()):
 
 
 def main():
-    walk(2, 1, "lu", 1 if program.ALL else 9)
-    walk(1, 0, "lu", 23)
-    walk(3, 1, "krylov", 23)
-    walk(3, 2, "lu", 23, ["--replicas", "3", "--group-size", "1"])
-    walk(4, 1, "lu", 37, ["--replicas", "3", "--group-size", "2"])
+    part = not program.ALL
+    walk(2, 1, "lu", 29 if part else 1)
+    walk(1, 0, "lu", 53 if part else 23)
+    walk(3, 1, "krylov", 53 if part else 23)
+    walk(3, 2, "lu", 53 if part else 23, ["--replicas", "3", "--group-size", "1"])
+    walk(4, 1, "lu", 97 if part else 37, ["--replicas", "3", "--group-size", "2"])
     program.finish()
 
 

@@ -199,7 +199,7 @@ def refuse(folder, name, arguments, code, text, ranks):
     """One case; its output has a folder of its own, so that several run at a time."""
     with program.folder() as own:
         given = arguments if "--output" in arguments else arguments + ["--output", os.path.join(own, "result.h5")]
-        done = program.launch(["reconstruct"] + given, ranks, timeout=60)
+        done = program.launch(["reconstruct"] + given, ranks)
         left = os.listdir(own)
     label = f"{name} on {ranks} ranks"
     errors = [line for line in done.stderr.splitlines() if line.strip()]

@@ -54,27 +54,32 @@ def finish(label, command, ranks, out, expected, size):
     print(f"{label}: {len(expected)} variables as in the straight run")
 
 
+def journal_bytes(out):
+    """Of the layers that are done."""
+    folder = out + ".ckpt"
+    names = [n for n in os.listdir(folder) if n.startswith("done")] if os.path.isdir(folder) else []
+    return sum(os.path.getsize(os.path.join(folder, n)) for n in names)
+
+
 def check_kills(folder, name, command, ranks, size, expected, seconds):
     rng = np.random.default_rng(len(name))
     for k in range(3):
         out = os.path.join(folder, f"{name}_kill{k}.h5")
         goes = 0
         for _ in range(2):
+            before = journal_bytes(out)
             process = start(command, ranks, out, "--group-size", size, *(["--resume"] if goes else []))
             time.sleep(rng.uniform(0.3, 0.9) * seconds)
+            # A killed mpirun would leave ranks that it is about to start.
+            program.wait_for(process, lambda: ranks == 1 or ranks_of(process)[-1] != process.pid, "no ranks started")
             if process.poll() is None:
                 os.kill(ranks_of(process)[-1], signal.SIGKILL)
-            process.communicate(timeout=60)
+            process.communicate(timeout=200)
             if os.path.exists(out):  # it was finished, or all but its last breath
                 break
             goes += 1
-            part = out + ".part"
-            began = os.path.isdir(out + ".ckpt") and any(
-                n.startswith("done") and os.path.getsize(os.path.join(out + ".ckpt", n)) for n in os.listdir(out + ".ckpt"))
-            # Else the kill may have come before the file was laid out. A resumed run finds a journal, so
-            # that the journal says nothing about its own file.
-            if began and (goes == 1 or h5py.is_hdf5(part)):
-                with h5py.File(part) as f:  # complete: killed between the last write and the rename
+            if journal_bytes(out) > before:  # layers of this run: it has laid out its file
+                with h5py.File(out + ".part") as f:  # complete: killed between the last write and the rename
                     program.check(f.attrs["status"] in ("running", "complete"),
                                   f"{name} kill {k}: status {f.attrs['status']}")
         if not os.path.exists(out):
@@ -96,7 +101,7 @@ def check_signals(folder, name, command, size, expected, seconds):
                     break
             if process.poll() is None:
                 os.kill(ranks_of(process)[-1], getattr(signal, "SIG" + how))
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=200)
         label = f"{name} stopped by {how}"
         if process.returncode == 0:
             print(f"{label}: was done before")
@@ -132,7 +137,7 @@ def check_second(folder):
         program.check(other.returncode == 2 and "another run" in other.stderr,
                       f"second run {more}: {other.returncode} {other.stderr}")
     process.send_signal(signal.SIGCONT)
-    _, text = process.communicate(timeout=100)
+    _, text = process.communicate(timeout=200)
     program.check(process.returncode == 0, f"second run: the first goes on: {process.returncode} {text}")
 
 

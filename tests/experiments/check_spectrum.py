@@ -110,8 +110,16 @@ def check_singular(folder):
     program.check(median == np.median(condition) or abs(median / np.median(condition) - 1) < 1e-14, f"median {median}")
 
 
+# Mean and standard deviation of the distance to the plain law at 16 x 16 channels and 308 features, of 60 draws of
+# KR in numpy: the norms of its columns vary, the more the larger the fourth moment of an entry.
+DISTANCES = {"normal": (0.0450, 0.0057), "uniform": (0.0246, 0.0036), "er-normal": (0.0915, 0.0106),
+             "er-sign": (0.0292, 0.0046)}
+ALIKE = {"he-normal": "normal", "xavier": "normal", "he-uniform": "uniform", "sparse-he-normal": "er-normal"}
+
+
 def check_scale_and_laws(folder):
-    """Entries of n M'M have mean 1 by every law with one; the plain law is near, its moments as its own."""
+    """Entries of n M'M have mean 1 by every law with one; the plain law is as near as in numpy, within 4.5 standard
+    deviations (one of 10^5 draws is farther), its moments as its own."""
     out = os.path.join(folder, "out.h5")
     laws = "normal,uniform,he-normal,he-uniform,xavier,orthogonal,sparse-he-normal,er-normal,er-sign"
     run("laws", ["--channels", 16, "--overparam", 0.2, "--source-dist", laws, "--replicas", 4, "--seed", 5], out, 2)
@@ -120,7 +128,12 @@ def check_scale_and_laws(folder):
         ks = f["ks_distance"][:]
         low, high = f["edge_low_predicted"][0, 0], f["edge_high_predicted"][0, 0]
     program.check(np.all(np.abs(mean - 1) < 0.25), f"mean squares {mean}")
-    program.check(np.all(ks < 0.14), f"distances {ks}")
+    for law, found in zip(laws.split(","), ks):
+        if law == "orthogonal":  # columns of nearly equal norms: nearer than the normal law
+            program.check(np.all(found < DISTANCES["normal"][0]), f"{law}: distances {found}")
+            continue
+        expected, deviation = DISTANCES[ALIKE.get(law, law)]
+        program.check(np.all(np.abs(found - expected) < 4.5 * deviation), f"{law}: distances {found}, expected {expected}")
     ratio = np.sqrt(308 / 256)
     program.check(abs(low - (ratio - 1)) < 1e-12 and abs(high - ratio - 1) < 1e-12, f"edges {low} {high}")
     run("population", ["--channels", 7, "--kernel", "5x1", "--kernel-split", "3x1+3x1", "--overparam", 0.3,
@@ -165,7 +178,7 @@ def check_resume(folder):
         time.sleep(0.02)
     time.sleep(0.3)
     process.send_signal(signal.SIGUSR1)
-    process.communicate(timeout=100)
+    process.communicate(timeout=200)
     program.check(process.returncode in (0, 75), f"stopped: exit {process.returncode}")
     if process.returncode == 75:
         done = program.launch(["spectrum", *command, "--output", stopped, "--resume"], environment=ONE_THREAD)

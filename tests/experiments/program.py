@@ -1,6 +1,8 @@
 """Shared by the tests that run the program: launching, expecting, small input files."""
+import glob
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,7 +22,7 @@ ALL = "all" in sys.argv[1:]
 failures = []
 
 
-def launch(arguments, ranks=1, timeout=120, environment=None, peak=False):
+def launch(arguments, ranks=1, timeout=300, environment=None, peak=False):
     """Runs `norma ARGUMENTS` and returns the finished process with .seconds added, with `peak` also
     its peak resident bytes; fails on a hang."""
     command = [NORMA] + [str(a) for a in arguments]
@@ -44,15 +46,32 @@ def launch(arguments, ranks=1, timeout=120, environment=None, peak=False):
     return done
 
 
-def wait_begun(process, output, limit=100):
-    """Waits until the run has begun its output, so that it handles signals, or has ended; then a moment
-    more, for some layers."""
+def wait_for(process, condition, what, limit=200):
+    """Waits until the condition holds or the process has ended."""
     end = time.monotonic() + limit
-    while process.poll() is None and not any(os.path.exists(output + tail) for tail in (".part", ".ckpt")):
+    while process.poll() is None and not condition():
         if time.monotonic() > end:
-            sys.exit(f"HANG: {output} was not begun within {limit} s")
+            process.kill()
+            sys.exit(f"HANG: {what} within {limit} s")
         time.sleep(0.02)
-    time.sleep(0.2)
+
+
+def wait_begun(process, output):
+    """Waits until all ranks of the run have begun its checkpoint, so that they handle signals."""
+    wait_for(process, lambda: os.path.exists(output + ".ckpt/configuration"), f"{output} was not begun")
+
+
+def wait_saved(process, output):
+    """Asks a chain for its state until a task has saved one, so that there is something to resume."""
+    wait_begun(process, output)
+
+    def saved():
+        if glob.glob(glob.escape(output) + ".ckpt/task-*"):
+            return True
+        process.send_signal(signal.SIGUSR2)
+        return False
+
+    wait_for(process, saved, f"{output} saved no state")
 
 
 def check(condition, what):
