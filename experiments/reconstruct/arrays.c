@@ -1,4 +1,5 @@
 /* The arrays of a layer in the result file: affine maps and frozen weights. */
+#include "experiments/reconstruct/construct/layer_values.h"
 #include "experiments/reconstruct/output.h"
 #include "experiments/reconstruct/statistics.h"
 
@@ -96,6 +97,18 @@ static norma_status add_weights(norma_reconstruct_output *output, const char *gr
                           .written_whole = true});
 }
 
+static norma_status add_values(norma_reconstruct_output *output, const char *group, int64_t n)
+{
+    NORMA_TRY(add_axis(output->file, group, "index", n, "singular value, largest first"));
+    return norma_schema_add_variable(
+        output->file, group,
+        &(norma_variable){.name = "singular_value",
+                          .type = NORMA_FLOAT64,
+                          .dimensions = {"replica", "index"},
+                          .units = "1",
+                          .long_name = "singular values of M, largest first"});
+}
+
 /* Attributes with which a reader can run the pair without Norma. */
 static norma_status set_layer_attributes(norma_reconstruct_output *output, const char *group,
                                          const norma_reconstruct_cell *cell,
@@ -133,7 +146,7 @@ norma_status norma_reconstruct_output_add_cell(norma_reconstruct_output *output,
                                                const norma_reconstruct_cell *cell)
 {
     char group[MOST_PATH];
-    if (!output->save_gamma && !output->save_weights)
+    if (!output->save_gamma && !output->save_weights && !output->save_values)
         return NORMA_OK;
     for (int64_t i = 0; i < cell->n_layers; i++) {
         const norma_reconstruct_layer *layer = &cell->layers[i];
@@ -162,6 +175,8 @@ norma_status norma_reconstruct_output_add_cell(norma_reconstruct_output *output,
                                   .long_name = map_arrays[k].long_name}));
         if (output->save_weights)
             NORMA_TRY(add_weights(output, group, layer));
+        if (output->save_values)
+            NORMA_TRY(add_values(output, group, norma_reconstruct_values_count(cell, i)));
     }
     return NORMA_OK;
 }
@@ -300,5 +315,9 @@ norma_status norma_reconstruct_output_arrays(const norma_reconstruct_writer *wri
         NORMA_TRY(write_maps(writer, group, &cell->layers[layer], replica));
     if (output->save_weights)
         NORMA_TRY(write_weights(writer, group, &cell->layers[layer], replica));
+    if (output->save_values)
+        NORMA_TRY(write_row(writer, group, "singular_value", replica,
+                            norma_reconstruct_values_count(cell, layer),
+                            cell->layers[layer].values));
     return NORMA_OK;
 }

@@ -273,6 +273,7 @@ void norma_reconstruct_cell_clear(norma_reconstruct_cell *cell)
         NORMA_FREE(layer->skip);
         NORMA_FREE(layer->skip_embedded);
         NORMA_FREE(layer->measured);
+        NORMA_FREE(layer->values);
     }
     NORMA_FREE(cell->layers);
     norma_network_destroy(&cell->random);

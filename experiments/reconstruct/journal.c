@@ -45,7 +45,7 @@ typedef struct head {
     norma_reconstruct_record record;
     norma_linear_region region;
     double magnitude;
-    int64_t n_features, n_outputs, n_measured;
+    int64_t n_features, n_outputs, n_measured, n_values;
 } head;
 
 /* The arrays of a layer's maps, all of them doubles. */
@@ -66,7 +66,7 @@ static void list_parts(const norma_maps *maps, part parts[N_PARTS])
 
 static int64_t size_of(const head *h)
 {
-    int64_t numbers = 2 * h->n_features + 3 * h->n_outputs + h->n_measured;
+    int64_t numbers = 2 * h->n_features + 3 * h->n_outputs + h->n_measured + h->n_values;
     return (int64_t)sizeof *h + numbers * (int64_t)sizeof(double);
 }
 
@@ -92,12 +92,14 @@ norma_status norma_reconstruct_journal_pack(const norma_reconstruct_record *reco
     h.n_features = maps->n_features;
     h.n_outputs = maps->n_channels_out;
     h.n_measured = layer->measured ? 2 * (maps->n_features + maps->n_channels_out) : 0;
+    h.n_values = layer->values ? layer->n_values : 0;
     NORMA_TRY(NORMA_ALLOC(buffer, size_of(&h)));
     void *at = append(buffer, &h, (int64_t)sizeof h);
     list_parts(maps, parts);
     for (int k = 0; k < N_PARTS; k++)
         at = append(at, parts[k].values, parts[k].n * (int64_t)sizeof(double));
-    (void)append(at, layer->measured, h.n_measured * (int64_t)sizeof(double));
+    at = append(at, layer->measured, h.n_measured * (int64_t)sizeof(double));
+    (void)append(at, layer->values, h.n_values * (int64_t)sizeof(double));
     *bytes = buffer;
     *size = size_of(&h);
     return NORMA_OK;
@@ -129,10 +131,17 @@ norma_status norma_reconstruct_journal_unpack(const void *bytes, int64_t size,
         at += parts[k].n * (int64_t)sizeof(double);
     }
     NORMA_FREE(layer->measured);
-    if (h.n_measured == 0)
+    NORMA_FREE(layer->values);
+    layer->n_values = h.n_values;
+    if (h.n_measured > 0) {
+        NORMA_TRY(NORMA_ALLOC(layer->measured, h.n_measured));
+        memcpy(layer->measured, at, (size_t)h.n_measured * sizeof(double));
+        norma_reconstruct_use_measured(layer);
+    }
+    at += h.n_measured * (int64_t)sizeof(double);
+    if (h.n_values == 0)
         return NORMA_OK;
-    NORMA_TRY(NORMA_ALLOC(layer->measured, h.n_measured));
-    memcpy(layer->measured, at, (size_t)h.n_measured * sizeof(double));
-    norma_reconstruct_use_measured(layer);
+    NORMA_TRY(NORMA_ALLOC(layer->values, h.n_values));
+    memcpy(layer->values, at, (size_t)h.n_values * sizeof(double));
     return NORMA_OK;
 }

@@ -10,8 +10,8 @@
  * names. Local. */
 void norma_reconstruct_fingerprint(const norma_reconstruct_inputs *inputs, norma_text *text);
 
-/* A finished layer: the record, its maps, and measured statistics where there are any. *bytes is
- * counted memory that the caller frees. Local. */
+/* A finished layer: the record, its maps, measured statistics and singular values where there are
+ * any. *bytes is counted memory that the caller frees. Local. */
 NORMA_MUST_USE norma_status norma_reconstruct_journal_pack(const norma_reconstruct_record *record,
                                                            const norma_reconstruct_layer *layer,
                                                            void **bytes, int64_t *size);

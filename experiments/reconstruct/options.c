@@ -24,7 +24,8 @@ const char *const norma_reconstruct_conditions[] = {
     NULL,
 };
 static const char *const saved[] = {NORMA_RECONSTRUCT_SAVE_GAMMA, NORMA_RECONSTRUCT_SAVE_WEIGHTS,
-                                    NORMA_RECONSTRUCT_SAVE_NONE, NULL};
+                                    NORMA_RECONSTRUCT_SAVE_SPECTRUM, NORMA_RECONSTRUCT_SAVE_NONE,
+                                    NULL};
 
 static const norma_option target_options[] = {
     {.name = "target",
@@ -296,7 +297,8 @@ static const norma_option options[] = {
      .choices = saved,
      .unset_text = "gamma in a run with a single cell, none in a sweep",
      .help = "Arrays to write besides the scalars: gamma (the affine maps gamma1, beta1, gamma2, "
-             "beta2 and the same as PyTorch's batch norms), weights (the frozen W1, W2)."},
+             "beta2 and the same as PyTorch's batch norms), weights (the frozen W1, W2), "
+             "spectrum (all singular values of M; they are computed beside the solution)."},
     NORMA_OPTION_END,
 };
 

@@ -9,6 +9,7 @@ extern const norma_command norma_reconstruct_plan_command;
 /* Indices of --save's choices are not used: ask norma_config_list_holds for these names. */
 #define NORMA_RECONSTRUCT_SAVE_GAMMA "gamma"
 #define NORMA_RECONSTRUCT_SAVE_WEIGHTS "weights"
+#define NORMA_RECONSTRUCT_SAVE_SPECTRUM "spectrum"
 #define NORMA_RECONSTRUCT_SAVE_NONE "none"
 
 /* The text in a result that norma_reconstruct_digest gave. */

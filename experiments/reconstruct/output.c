@@ -1,6 +1,7 @@
 #include "experiments/reconstruct/output.h"
 
 #include "experiments/job/sweep_dimensions.h"
+#include "experiments/reconstruct/construct/layer_values.h"
 #include "experiments/reconstruct/options.h"
 #include "mpi/plan/plan.h"
 #include "mpi/runtime/agree.h"
@@ -315,6 +316,8 @@ int64_t norma_reconstruct_output_bytes(const norma_config *config,
         if (weights)
             numbers += c1 * (double)(norma_khatri_rao_width_first(&layer->shape) +
                                      norma_khatri_rao_width_second(&layer->shape));
+        if (norma_reconstruct_values_wanted(config) && layer->wanted)
+            numbers += (double)norma_reconstruct_values_count(first, i);
         numbers += N_LAYER_FIELDS + N_EXTRA_FIELDS + N_STRUCTURE_FIELDS + N_LOW_RANK_FIELDS + 2;
     }
     numbers += inputs->dataset ? N_RUN_FIELDS + 2 + 2 * N_RUN_AVERAGED : 1;
@@ -343,6 +346,7 @@ norma_reconstruct_output_layout(norma_reconstruct_output *output, const norma_ru
         output->save_weights =
             norma_config_list_holds(config, "save", NORMA_RECONSTRUCT_SAVE_WEIGHTS);
     }
+    output->save_values = norma_reconstruct_values_wanted(config);
     norma_reconstruct_digest(inputs, digest);
     if (digest[0])
         NORMA_TRY(norma_result_write_text(file, NORMA_RECONSTRUCT_DIGEST_NAME,

@@ -28,7 +28,7 @@ typedef struct norma_reconstruct_output {
     norma_result *file;           /* borrowed */
     const norma_config *config;   /* borrowed */
     const norma_runtime *runtime; /* borrowed */
-    bool save_gamma, save_weights, with_images;
+    bool save_gamma, save_weights, save_values, with_images;
     bool with_structure; /* some source weights may be zero */
     int64_t n_replicas, n_layers;
     const norma_low_rank *low_rank; /* of layers 2 l and 2 l + 1, borrowed, or NULL */

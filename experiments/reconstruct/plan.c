@@ -1,5 +1,6 @@
 #include "experiments/reconstruct/plan.h"
 
+#include "experiments/reconstruct/construct/layer_values.h"
 #include "experiments/reconstruct/construct/structure.h"
 #include "experiments/reconstruct/output.h"
 #include "experiments/reconstruct/solver.h"
@@ -89,8 +90,14 @@ static int64_t peak_bytes(const void *context, int64_t n_ranks)
             norma_status_clear();
             return -1;
         }
-        if (estimate.bytes > peak)
-            peak = estimate.bytes;
+        double values = 0;
+        if (norma_reconstruct_values_wanted(n->config) &&
+            norma_reconstruct_values_bytes(n->cell, i, solving_ranks(n, n_ranks), n->n_threads,
+                                           &values) != NORMA_OK) {
+            norma_status_clear();
+            return -1;
+        }
+        peak = fmax(peak, fmax(estimate.bytes, values));
     }
     peak = fmax(peak + (double)group.held, fmax((double)group.bounds, (double)all.run));
     peak += kept_bytes(n->cell) + (double)n->base;

@@ -1,5 +1,6 @@
 #include "experiments/reconstruct/run.h"
 
+#include "experiments/reconstruct/construct/layer_values.h"
 #include "experiments/reconstruct/solver.h"
 #include "experiments/reconstruct/statistics.h"
 #include "mpi/runtime/agree.h"
@@ -193,6 +194,9 @@ norma_status norma_reconstruct_run_layer(norma_reconstruct_run *run,
     if (run->output.save_gamma)
         NORMA_GOTO(status, norma_reconstruct_statistics_fill(comm, cell, &run->inputs, evaluate,
                                                              number, &solution));
+
+    if (run->output.save_values)
+        NORMA_GOTO(status, norma_reconstruct_values_measure(writer->team, cell, number));
 
     record->solution = solution;
     record->solution.gamma1 = record->solution.gamma2 = record->solution.kernel = NULL;

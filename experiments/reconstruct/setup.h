@@ -50,6 +50,8 @@ typedef struct norma_reconstruct_layer {
     double *skip_embedded; /* Ws inside K, like the target; owned */
     norma_bn_statistics statistics1, statistics2; /* borrowed, or in `measured` */
     double *measured;                             /* owned; NULL unless measured */
+    int64_t n_values;
+    double *values; /* [n_values]: singular values of M, for --save spectrum; owned; else NULL */
 } norma_reconstruct_layer;
 
 /* One cell of the sweep. */

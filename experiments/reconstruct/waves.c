@@ -371,7 +371,7 @@ static norma_status allocate(waves *w)
 static norma_status create_arrays(waves *w)
 {
     norma_reconstruct_run *run = w->run;
-    bool arrays = run->output.save_gamma || run->output.save_weights;
+    bool arrays = run->output.save_gamma || run->output.save_weights || run->output.save_values;
     for (int64_t unit = 0; arrays && unit < w->n_units; unit += w->n_replicas) {
         norma_status status = take_unit(w, unit, run->runtime->size);
         status = norma_agree(run->runtime->world, status);

@@ -84,6 +84,41 @@ def check_given(folder):
             program.check(abs(condition * expected[-1] / expected[0] - 1) < 1e-9, f"{label}: condition {condition}")
 
 
+def check_saved(folder):
+    """reconstruct --save spectrum: numpy's values of M for both rules, and its own extreme ones; replicas."""
+    rng = np.random.default_rng(20241130)
+    source, goal, out = (os.path.join(folder, name) for name in ("source.h5", "target.h5", "out.h5"))
+    w1, w2 = rng.standard_normal((40, 3, 1, 1)), rng.standard_normal((4, 40, 3, 1))
+    target = rng.standard_normal((4, 3, 3, 1))
+    program.write_source(source, [(w1, w2)])
+    with h5py.File(goal, "w") as f:
+        f["w"] = target
+    for rule, ranks in (("max", 1), ("min", 2)):
+        done = program.launch(["reconstruct", "--target", goal + ":/w", "--source", source, "--width-rule", rule,
+                               "--save", "gamma,spectrum", "--condition", "full", "--seed", 1, "--output", out,
+                               "--force"], ranks, environment=ONE_THREAD)
+        program.check(done.returncode == 0, f"saved {rule}: {done.stderr}")
+        expected = np.linalg.svd(matrix(w1, w2, target, rule), compute_uv=False)
+        with h5py.File(out) as f:
+            got = f["layers/000/singular_value"][0]
+            largest, smallest = np.ravel(f["sigma_max"])[0], np.ravel(f["sigma_min"])[0]
+        error = np.max(np.abs(got - expected)) / expected[0] if got.shape == expected.shape else np.inf
+        program.check(error < 1e-12, f"saved {rule}: {got.shape} values, off by {error}")
+        program.check(abs(largest / got[0] - 1) < 0.01 and abs(smallest / got[-1] - 1) < 0.01,
+                      f"saved {rule}: {largest} {smallest}, values end at {got[0]} {got[-1]}")
+    command = ["reconstruct", "--c-out", 6, "--c-in", 6, "--replicas", 3, "--seed", 2, "--save", "spectrum",
+               "--output", out]
+    done = program.launch([*command, "--force"], environment=ONE_THREAD)
+    program.check(done.returncode == 0, f"saved: {done.stderr}")
+    with h5py.File(out) as f:
+        values = f["layers/000/singular_value"][()]
+    program.check(np.all(np.isfinite(values)) and np.all(np.diff(values) <= 0) and len(np.unique(values)) == values.size,
+                  f"saved: {values}")
+    done = program.launch(["reconstruct", "--c-out", 4, "--c-in", 4, "--residual", "outer", "--save", "spectrum",
+                           "--seed", 1, "--output", os.path.join(folder, "no.h5")], environment=ONE_THREAD)
+    program.check(done.returncode == 2 and "skip connection" in done.stderr, f"saved: residual: {done.stderr}")
+
+
 def check_orthonormal(folder):
     out = os.path.join(folder, "out.h5")
     for law in ("id-cond", "ortho-cond"):
@@ -229,7 +264,7 @@ def check_plan(folder):
 
 
 def main():
-    for check in (check_given, check_orthonormal, check_singular, check_scale_and_laws, check_quadrature, check_resume,
+    for check in (check_given, check_saved, check_orthonormal, check_singular, check_scale_and_laws, check_quadrature, check_resume,
                   check_refusals, check_plan):
         with program.folder() as folder:
             check(folder)

@@ -1,5 +1,5 @@
 /* experiments/reconstruct/journal: a finished layer comes back from its bytes with every bit, with
- * and without measured statistics; bytes of another layer are refused. */
+ * and without measured statistics and singular values; bytes of another layer are refused. */
 #include "tests/harness/mpi_harness.h"
 
 #include "experiments/reconstruct/journal.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { N_FEATURES = 5, N_OUTPUTS = 3, N_MEASURED = 2 * (N_FEATURES + N_OUTPUTS) };
+enum { N_FEATURES = 5, N_OUTPUTS = 3, N_MEASURED = 2 * (N_FEATURES + N_OUTPUTS), N_VALUES = 4 };
 
 /* Numbers whose bits are easily lost: NaN, infinity, a negative zero, the smallest number. */
 static void fill(double *values, int64_t n, double first)
@@ -36,12 +36,16 @@ static void make_layer(norma_reconstruct_layer *layer, bool measured)
         return;
     norma_test_ok_all(NORMA_ALLOC(layer->measured, N_MEASURED));
     fill(layer->measured, N_MEASURED, 6);
+    layer->n_values = N_VALUES;
+    norma_test_ok_all(NORMA_ALLOC(layer->values, N_VALUES));
+    fill(layer->values, N_VALUES, 7);
 }
 
 static void clear_layer(norma_reconstruct_layer *layer)
 {
     norma_maps_destroy(&layer->maps);
     NORMA_FREE(layer->measured);
+    NORMA_FREE(layer->values);
 }
 
 static bool same(const double *a, const double *b, int64_t n)
@@ -62,8 +66,10 @@ static void check_layer(const norma_reconstruct_layer *a, const norma_reconstruc
     norma_test_check_all(a->maps->region.high == b->maps->region.high);
     norma_test_check_all(a->maps->magnitude == b->maps->magnitude);
     norma_test_check_all((a->measured == NULL) == (b->measured == NULL));
+    norma_test_check_all((a->values == NULL) == (b->values == NULL));
     if (!a->measured)
         return;
+    norma_test_check_all(b->n_values == N_VALUES && same(a->values, b->values, N_VALUES));
     norma_test_check_all(same(a->measured, b->measured, N_MEASURED));
     norma_test_check_all(b->statistics1.mean == b->measured);
     norma_test_check_all(b->statistics2.variance == b->measured + N_MEASURED - N_OUTPUTS);
