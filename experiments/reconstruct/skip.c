@@ -71,8 +71,14 @@ norma_status norma_reconstruct_skip_read(const norma_runtime *runtime, const nor
         path = norma_config_get_text(config, 0, "source");
     else if (norma_config_has(config, "skip") && is_file(norma_config_get_text(config, 0, "skip")))
         path = norma_config_get_text(config, 0, "skip");
-    return path ? norma_skips_read(runtime->world, path, network, needed, &inputs->skips)
-                : NORMA_OK;
+    if (!path)
+        return NORMA_OK;
+    norma_status status = norma_skips_read(runtime->world, path, network, needed, &inputs->skips);
+    if (status != NORMA_OK)
+        return norma_status_context(
+            status, "%s: ",
+            norma_config_where(config, norma_config_has(config, "source") ? "source" : "skip"));
+    return NORMA_OK;
 }
 
 norma_status norma_reconstruct_skip_init(const norma_config *config,
