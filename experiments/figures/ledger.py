@@ -41,7 +41,7 @@ ITEMS = {
     "RF": {
         "Fig. 2": ("errors of L-BFGS and condition numbers against size", ""),
         "Fig. 3": ("singular values of the feature matrix", ""),
-        "Fig. 4": ("alignment after a permutation of the target", "no folder yet; it needs a search of permutations"),
+        "Fig. 4": ("alignment after a permutation of the target", ""),
         "Table 1": ("ResNet-50 with features of a given spectrum on ImageNet", TRAINING)},
     "THESIS": {
         "Fig. 2.1": ("cosine of two samples against depth", ""),

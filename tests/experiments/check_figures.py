@@ -17,7 +17,8 @@ import program
 
 FIGURES = os.path.join(program.SOURCE, "experiments", "figures")
 # What makes a run small, by subcommand and then by folder.
-SMALL = {"chain": {"depth": "40", "replicas": "3", "width": "8,16"}, "meanfield": {"depth": "40", "grid": "11"}}
+SMALL = {"align": {"channels": "6", "excess": "-4", "replicas": "2"},
+         "chain": {"depth": "40", "replicas": "3", "width": "8,16"}, "meanfield": {"depth": "40", "grid": "11"}}
 SMALLER = {
     "check_closed_form": {"batch": "3,4"},
     "check_log_sigma_min": {"stride": "1", "record": "all"},
