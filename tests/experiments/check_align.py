@@ -251,7 +251,7 @@ def check_refusals(folder):
         program.check(done.returncode == 2 and text in done.stderr.lower() + done.stderr,
                       f"{arguments}: exit {done.returncode}: {done.stderr}")
         program.check(not os.path.exists(out), f"{arguments}: left a result")
-    done = program.launch(["align", "--channels", 400, "--excess", -1, "--seed", 1, "--output", out],
+    done = program.launch(["align", "--channels", 2000, "--excess", -1, "--seed", 1, "--output", out],
                           environment=ONE_THREAD)
     program.check(done.returncode == 3, f"too large: exit {done.returncode}: {done.stderr}")
 
