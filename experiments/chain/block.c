@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* State and result begin alike, with progress and records; all parts are multiples of 8 bytes. */
+/* State and result begin with progress; all parts are multiples of 8 bytes. */
 struct norma_chain_block {
     const norma_chain_setup *setup; /* borrowed */
     const norma_chain_cell *cell;   /* borrowed */
@@ -14,63 +14,22 @@ struct norma_chain_block {
     norma_chain *chain;
     norma_chain_comparison *comparison; /* single precision; else NULL */
     norma_chain_layout layout;
-    unsigned char *state; /* progress, records, ergodic, chain */
+    unsigned char *state; /* progress, ergodic, chain */
     int64_t state_size, ergodic_at, chain_at;
-    unsigned char *result;           /* as norma_chain_layout_view */
-    norma_chain_layout entry_layout; /* of one replica */
-    unsigned char *entry;            /* the result of one replica */
-    norma_chain_progress *progress;  /* these point into state */
-    double *records;
-    norma_ergodic *ergodic; /* [n_values][lanes] */
-    double *values;         /* [n_values][lanes] */
-    double *exponents;      /* of one lane */
-    double *differences;    /* [2][n_compared_values] */
+    int64_t n_held[NORMA_N_OBSERVABLES]; /* records that no piece has taken */
+    unsigned char *result;               /* as norma_chain_layout_view */
+    norma_chain_layout entry_layout;     /* of one replica */
+    unsigned char *entry;                /* the result of one replica */
+    norma_chain_progress *progress;      /* these point into state */
+    norma_ergodic *ergodic;              /* [n_values][lanes] */
+    double *held;                        /* as layout.held_offset; owned, as are the others */
+    unsigned char *piece;                /* a norma_chain_piece and its records */
+    double *values;                      /* [n_values][lanes] */
+    double *exponents;                   /* of one lane */
+    double *differences;                 /* [2][n_compared_values] */
 };
 
 static const int64_t n_double = (int64_t)sizeof(double);
-
-void norma_chain_layout_init(const norma_chain_setup *setup, const norma_chain_cell *cell,
-                             int64_t lanes, norma_chain_layout *layout)
-{
-    memset(layout, 0, sizeof *layout);
-    layout->lanes = lanes;
-    layout->n_exponents = cell->n_exponents;
-    for (int o = 0; o < NORMA_N_OBSERVABLES; o++) {
-        layout->offset[o] = layout->n_values;
-        layout->record_offset[o] = layout->n_recorded_values;
-        if (!(cell->request.wanted & NORMA_OBSERVABLE_BIT(o)))
-            continue;
-        layout->n_of[o] = norma_observable_n_values((norma_observable)o, &cell->request);
-        layout->n_records[o] = norma_chain_schedule_count(&setup->schedule[o], cell->depth);
-        layout->n_values += layout->n_of[o];
-        layout->n_recorded_values += layout->n_of[o] * layout->n_records[o];
-    }
-    layout->n_compared_values = cell->spec.single ? layout->n_values : 0;
-    layout->records_at = (int64_t)sizeof(norma_chain_progress);
-    layout->averages_at = layout->records_at + layout->n_recorded_values * layout->lanes * n_double;
-    layout->regularity_at = layout->averages_at +
-                            layout->n_values * layout->lanes * (int64_t)sizeof(norma_chain_average);
-    layout->exponents_at = layout->regularity_at + 2 * layout->lanes * n_double;
-    layout->differences_at = layout->exponents_at + layout->n_exponents * layout->lanes * n_double;
-    layout->result_size = layout->differences_at + 2 * layout->n_compared_values * n_double;
-}
-
-norma_chain_outcome norma_chain_layout_view(const norma_chain_layout *layout, void *bytes)
-{
-    unsigned char *at = bytes;
-    norma_chain_outcome view = {.progress = bytes};
-    void *const records = at + layout->records_at;
-    void *const averages = at + layout->averages_at;
-    void *const regularity = at + layout->regularity_at;
-    void *const exponents = at + layout->exponents_at;
-    void *const differences = at + layout->differences_at;
-    view.records = records;
-    view.averages = averages;
-    view.regularity = regularity;
-    view.exponents = exponents;
-    view.differences = layout->n_compared_values > 0 ? differences : NULL;
-    return view;
-}
 
 /* Measures or allocates (src/base/mem_place.h) all of a block but its chains. */
 static norma_status place(norma_chain_block *block, double *bytes)
@@ -79,12 +38,18 @@ static norma_status place(norma_chain_block *block, double *bytes)
     const norma_chain_spec *spec = &block->cell->spec;
     int64_t n = layout->n_values * layout->lanes;
     int64_t most = spec->width < spec->batch ? spec->width : spec->batch;
-    block->ergodic_at = layout->averages_at; /* behind the records */
+    const int64_t n_held = layout->n_held_values * layout->lanes;
+    block->ergodic_at = layout->averages_at; /* behind progress */
     block->chain_at = block->ergodic_at + n * (int64_t)sizeof(norma_ergodic);
     block->state_size = block->chain_at + block->size->needs.state_bytes;
     NORMA_TRY(NORMA_PLACE(block->state, block->state_size, bytes));
     NORMA_TRY(NORMA_PLACE(block->result, layout->result_size, bytes));
     NORMA_TRY(NORMA_PLACE(block->entry, block->entry_layout.result_size, bytes));
+    NORMA_TRY(NORMA_PLACE(block->held, n_held, bytes));
+    NORMA_TRY(
+        NORMA_PLACE(block->piece, (int64_t)sizeof(norma_chain_piece) + n_held * n_double, bytes));
+    if (bytes) /* what the file is written from */
+        *bytes += (double)(n_held * n_double);
     NORMA_TRY(NORMA_PLACE(block->values, n, bytes));
     NORMA_TRY(NORMA_PLACE(block->exponents, most, bytes));
     return NORMA_PLACE(block->differences, 2 * layout->n_compared_values, bytes);
@@ -119,7 +84,6 @@ static norma_status allocate(norma_chain_block *block)
     norma_chain_outcome view = norma_chain_layout_view(&block->layout, block->state);
     void *const ergodic = block->state + block->ergodic_at;
     block->progress = view.progress;
-    block->records = view.records;
     block->ergodic = ergodic;
     return NORMA_OK;
 }
@@ -157,6 +121,8 @@ void norma_chain_block_destroy(norma_chain_block **block)
     norma_mem_free(b->state);
     norma_mem_free(b->result);
     norma_mem_free(b->entry);
+    norma_mem_free(b->held);
+    norma_mem_free(b->piece);
     norma_mem_free(b->values);
     norma_mem_free(b->exponents);
     norma_mem_free(b->differences);
@@ -188,11 +154,56 @@ static void record(norma_chain_block *block, int o, int64_t layer)
     const norma_chain_layout *layout = &block->layout;
     int64_t n = layout->n_of[o] * layout->lanes;
     int64_t at = block->progress->n_recorded[o];
-    if (at >= layout->n_records[o] || block->setup->schedule[o].layers[at] != layer)
+    if (at >= layout->n_records[o] ||
+        norma_chain_schedule_layer(&block->setup->schedule[o], at) != layer)
         return;
-    memcpy(block->records + layout->record_offset[o] * layout->lanes + at * n,
+    memcpy(block->held + layout->held_offset[o] * layout->lanes + block->n_held[o] * n,
            block->values + layout->offset[o] * layout->lanes, (size_t)(n * n_double));
+    block->n_held[o]++;
     block->progress->n_recorded[o]++;
+}
+
+bool norma_chain_block_is_full(const norma_chain_block *block)
+{
+    for (int o = 0; o < NORMA_N_OBSERVABLES; o++)
+        if (block->n_held[o] > 0 && block->n_held[o] == block->layout.n_held[o])
+            return true;
+    return false;
+}
+
+void norma_chain_block_take_piece(norma_chain_block *block, const void **bytes, int64_t *size)
+{
+    const norma_chain_layout *layout = &block->layout;
+    norma_chain_piece piece = {.first = block->progress->first,
+                               .count = block->progress->count,
+                               .lanes = layout->lanes,
+                               .after = block->progress->taken,
+                               .upto = norma_chain_get_layer(block->chain)};
+    double *out = (double *)(void *)(block->piece + sizeof piece);
+    int64_t n_all = 0;
+    for (int o = 0; o < NORMA_N_OBSERVABLES; o++) {
+        int64_t n = block->n_held[o] * layout->n_of[o] * layout->lanes;
+        piece.n[o] = block->n_held[o];
+        piece.begin[o] = block->progress->n_recorded[o] - block->n_held[o];
+        if (n > 0)
+            memcpy(out + n_all, block->held + layout->held_offset[o] * layout->lanes,
+                   (size_t)(n * n_double));
+        n_all += n;
+        block->n_held[o] = 0;
+    }
+    *bytes = NULL;
+    *size = 0;
+    if (n_all == 0)
+        return;
+    block->progress->taken = piece.upto;
+    memcpy(block->piece, &piece, sizeof piece);
+    *bytes = block->piece;
+    *size = norma_chain_piece_size(layout, &piece);
+}
+
+int64_t norma_chain_block_taken(const norma_chain_block *block)
+{
+    return block->progress->taken;
 }
 
 /* The observables whose stride meets the layer. */
@@ -232,6 +243,8 @@ norma_status norma_chain_block_start(norma_chain_block *block, int64_t first, in
     memset(block->progress, 0, sizeof *block->progress);
     block->progress->first = first;
     block->progress->count = count;
+    block->progress->taken = -1;
+    memset(block->n_held, 0, sizeof block->n_held);
     for (int64_t i = 0; i < block->layout.n_values * block->layout.lanes; i++)
         norma_ergodic_init(&block->ergodic[i]);
     NORMA_TRY(norma_chain_start(block->chain, cell->seed, cell->stream_cell, first,
@@ -269,6 +282,7 @@ norma_status norma_chain_block_set_state(norma_chain_block *block, const void *b
                           "checkpoint: it was written by another version",
                           (long long)block->state_size, (long long)size);
     memcpy(block->state, bytes, (size_t)size);
+    memset(block->n_held, 0, sizeof block->n_held);
     norma_chain_set_state(block->chain, block->state + block->chain_at);
     return NORMA_OK;
 }
@@ -302,23 +316,6 @@ norma_status norma_chain_block_compare(norma_chain_block *block, bool (*stops)(v
 done:
     norma_chain_set_state(block->chain, block->state + block->chain_at);
     return status;
-}
-
-norma_chain_outcome norma_chain_block_unfinished(const norma_chain_block *block)
-{
-    return (norma_chain_outcome){.progress = block->progress, .records = block->records};
-}
-
-norma_status norma_chain_outcome_read(const norma_chain_layout *layout, const void *bytes,
-                                      int64_t size, norma_chain_outcome *out)
-{
-    if (size != layout->result_size)
-        return NORMA_FAIL(NORMA_CONFIG,
-                          "a result in the checkpoint has %lld bytes, not %lld: it "
-                          "was written by another version",
-                          (long long)size, (long long)layout->result_size);
-    *out = norma_chain_layout_view(layout, (void *)bytes);
-    return NORMA_OK;
 }
 
 /* Burn-in of an observable in values of its own stride. */
@@ -366,7 +363,7 @@ norma_chain_outcome norma_chain_block_finish(norma_chain_block *block)
 {
     const norma_chain_layout *layout = &block->layout;
     norma_chain_outcome out = norma_chain_layout_view(layout, block->result);
-    memcpy(block->result, block->state, (size_t)layout->averages_at); /* progress and records */
+    memcpy(block->result, block->state, sizeof *block->progress);
     finish_averages(block, out.averages);
     finish_regularity(block, out.regularity);
     for (int64_t lane = 0; lane < block->progress->count && layout->n_exponents > 0; lane++) {
@@ -396,7 +393,6 @@ void norma_chain_block_entry(norma_chain_block *block, int64_t lane, const void 
     *to.progress = *from.progress;
     to.progress->first += lane;
     to.progress->count = 1;
-    take_lane(layout, from.records, layout->n_recorded_values, lane, to.records);
     for (int64_t v = 0; v < layout->n_values; v++)
         to.averages[v] = from.averages[v * layout->lanes + lane];
     take_lane(layout, from.regularity, 2, lane, to.regularity);

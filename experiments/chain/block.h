@@ -13,6 +13,7 @@
 typedef struct norma_chain_progress {
     int64_t first, count; /* replicas */
     int64_t n_recorded[NORMA_N_OBSERVABLES];
+    int64_t taken;  /* pieces hold the records up to this layer; -1 before the first */
     double seconds; /* spent on it, in all goes */
 } norma_chain_progress;
 
@@ -27,18 +28,25 @@ typedef struct norma_chain_average {
 typedef struct norma_chain_layout {
     int64_t lanes, n_values; /* values of a measurement, all observables */
     int64_t n_of[NORMA_N_OBSERVABLES], offset[NORMA_N_OBSERVABLES];
-    int64_t n_records[NORMA_N_OBSERVABLES], record_offset[NORMA_N_OBSERVABLES];
-    int64_t n_recorded_values; /* numbers of all records, without lanes */
+    int64_t n_records[NORMA_N_OBSERVABLES];                                /* in the file */
+    int64_t n_held[NORMA_N_OBSERVABLES], held_offset[NORMA_N_OBSERVABLES]; /* in memory, at most */
+    int64_t n_held_values; /* numbers of all held records, without lanes */
     int64_t n_exponents;
     int64_t n_compared_values; /* of single precision with double: n_values, or 0 */
-    int64_t records_at, averages_at, regularity_at, exponents_at, differences_at, result_size;
+    int64_t averages_at, regularity_at, exponents_at, differences_at, result_size;
 } norma_chain_layout;
 
-/* A finished block as the parts of its bytes, or (averages NULL) the records of an unfinished one;
- * borrows. */
+/* Records of a block on their way to the file and the journal, in front of the numbers: of each
+ * observable [n][n_of][lanes]. What a run holds of them does not grow with the depth. */
+typedef struct norma_chain_piece {
+    int64_t first, count, lanes; /* of the block */
+    int64_t after, upto;         /* all records of layers after < l <= upto */
+    int64_t begin[NORMA_N_OBSERVABLES], n[NORMA_N_OBSERVABLES]; /* records of the observable */
+} norma_chain_piece;
+
+/* A finished block as the parts of its bytes; borrows. */
 typedef struct norma_chain_outcome {
     norma_chain_progress *progress;
-    double *records; /* of observable o: [n_records][n_of][lanes] at record_offset * lanes */
     norma_chain_average *averages; /* [n_values][lanes] */
     double *regularity;            /* [2][lanes]: alpha and its standard error */
     double *exponents;             /* [n_exponents][lanes] */
@@ -89,8 +97,16 @@ void norma_chain_block_get_state(norma_chain_block *block, const void **bytes, i
 NORMA_MUST_USE norma_status norma_chain_block_set_state(norma_chain_block *block, const void *bytes,
                                                         int64_t size);
 
-/* The results of the unfinished block, for writing. */
-norma_chain_outcome norma_chain_block_unfinished(const norma_chain_block *block);
+/* True when the next layer may have no room: a piece has to be taken now. */
+bool norma_chain_block_is_full(const norma_chain_block *block);
+
+/* Takes the records that are held as the bytes of a piece, borrowed until the next one; *bytes =
+ * NULL and *size = 0 when there are none. Before a state is got, and before the block is finished,
+ * all must have been taken, kept and written. */
+void norma_chain_block_take_piece(norma_chain_block *block, const void **bytes, int64_t *size);
+
+/* The layer up to which pieces hold all records. */
+int64_t norma_chain_block_taken(const norma_chain_block *block);
 
 /* True when the error of single precision is measured with this block: it holds replica 0 of a
  * cell in single precision. */
@@ -109,6 +125,17 @@ norma_chain_outcome norma_chain_block_finish(norma_chain_block *block);
  * lane; borrowed until the next call. */
 void norma_chain_block_entry(norma_chain_block *block, int64_t lane, const void **bytes,
                              int64_t *size);
+
+/* Bytes of a piece. */
+int64_t norma_chain_piece_size(const norma_chain_layout *layout, const norma_chain_piece *piece);
+
+/* The parts of a piece's bytes, and the layout that they have; borrowed. NORMA_CONFIG when they are
+ * none of the cell. */
+NORMA_MUST_USE norma_status norma_chain_piece_read(const norma_chain_setup *setup,
+                                                   const norma_chain_cell *cell, const void *bytes,
+                                                   int64_t size, norma_chain_layout *layout,
+                                                   const norma_chain_piece **piece,
+                                                   const double **records);
 
 /* The outcome that the bytes of a result hold, which is to be read only. NORMA_CONFIG for another
  * size. */

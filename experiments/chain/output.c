@@ -97,6 +97,14 @@ static norma_status add_counted_axis(norma_chain_output *output, const char *nam
     return status;
 }
 
+/* norma_dimension's */
+static void fill_layers(const void *context, int64_t first, int64_t n, void *out)
+{
+    int64_t *layers = out;
+    for (int64_t i = 0; i < n; i++)
+        layers[i] = norma_chain_schedule_layer(context, first + i);
+}
+
 static norma_status add_axes(norma_chain_output *output)
 {
     const norma_chain_setup *setup = output->setup;
@@ -115,8 +123,15 @@ static norma_status add_axes(norma_chain_output *output)
         layer_dimension(setup, o, name);
         if (is_wanted(setup, o) && schedule->n > 0 &&
             (o == first_wanted(setup) || strcmp(name, "layer") != 0))
-            NORMA_TRY(add_axis(output, name, schedule->n, "layer, 0 is the input", NORMA_INT64,
-                               schedule->layers));
+            NORMA_TRY(
+                norma_schema_add_dimension(output->file, "/",
+                                           &(norma_dimension){.name = name,
+                                                              .length = schedule->n,
+                                                              .units = "1",
+                                                              .long_name = "layer, 0 is the input",
+                                                              .type = NORMA_INT64,
+                                                              .fill = fill_layers,
+                                                              .context = schedule}));
     }
     return NORMA_OK;
 }

@@ -27,7 +27,14 @@ NORMA_MUST_USE norma_status norma_chain_output_layout(norma_chain_output *output
                                                       const norma_chain_setup *setup,
                                                       norma_result *file);
 
-/* Writes the outcome of a block or an entry, finished or not. Local. */
+/* Writes a piece of the records of a block. Local. */
+NORMA_MUST_USE norma_status norma_chain_output_piece_local(norma_chain_output *output,
+                                                           const norma_chain_cell *cell,
+                                                           const norma_chain_layout *layout,
+                                                           const norma_chain_piece *piece,
+                                                           const double *records);
+
+/* Writes the outcome of a finished block or an entry. Local. */
 NORMA_MUST_USE norma_status norma_chain_output_write_local(norma_chain_output *output,
                                                            const norma_chain_cell *cell,
                                                            const norma_chain_layout *layout,

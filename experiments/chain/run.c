@@ -15,7 +15,32 @@ static norma_status replay(void *context, int64_t task, const void *bytes, int64
     norma_chain_layout_init(run->setup, cell, 1, &layout);
     NORMA_TRY(norma_chain_outcome_read(&layout, bytes, size, &outcome));
     NORMA_TRY(norma_chain_output_write_local(run->output, cell, &layout, &outcome));
+    run->coverage.needed[task] = outcome.progress->taken;
     return norma_chain_summary_keep(run->output, &layout, task, 0, &outcome);
+}
+
+/* A piece of the records of an earlier run's block; the task is its first replica. */
+static norma_status replay_piece(void *context, int64_t task, const void *bytes, int64_t size)
+{
+    norma_chain_run *run = context;
+    const norma_chain_cell *cell = norma_chain_setup_cell(run->setup, task);
+    norma_chain_layout layout;
+    const norma_chain_piece *piece = NULL;
+    const double *records = NULL;
+    NORMA_TRY(norma_chain_piece_read(run->setup, cell, bytes, size, &layout, &piece, &records));
+    NORMA_TRY(norma_chain_output_piece_local(run->output, cell, &layout, piece, records));
+    return norma_chain_coverage_add(&run->coverage, task, piece);
+}
+
+/* Replicas of which a record is missing are computed again, by any rank. */
+static norma_status settle(void *context, unsigned char *done)
+{
+    norma_chain_run *run = context;
+    norma_chain_coverage_settle(&run->coverage, done);
+    for (int64_t t = 0; t < run->setup->n_tasks; t++)
+        if (!done[t])
+            run->output->summary_at[t] = -1;
+    return NORMA_OK;
 }
 
 /* Of a replica. */
@@ -42,10 +67,40 @@ static bool is_root(const norma_chain_run *run)
     return norma_team_is_root_local(norma_queue_team_local(run->queue));
 }
 
+/* The first replica of a block. */
+static int64_t first_of(const norma_chain_run *run, const norma_chain_task *block)
+{
+    return block->cell * run->setup->n_replicas + block->first;
+}
+
+static norma_status keep_piece_local(norma_chain_run *run, const norma_chain_task *block,
+                                     const void *bytes, int64_t size)
+{
+    const norma_chain_cell *cell = norma_chain_block_cell(run->block);
+    norma_chain_layout layout;
+    const norma_chain_piece *piece = NULL;
+    const double *records = NULL;
+    NORMA_TRY(norma_chain_piece_read(run->setup, cell, bytes, size, &layout, &piece, &records));
+    NORMA_TRY(norma_chain_output_piece_local(run->output, cell, &layout, piece, records));
+    return norma_queue_keep_piece_local(run->queue, first_of(run, block), bytes, size);
+}
+
+/* Records that are held in memory go to the file and the journal. */
+static norma_status empty(norma_chain_run *run, const norma_chain_task *block)
+{
+    const void *bytes = NULL;
+    int64_t size = 0;
+    norma_chain_block_take_piece(run->block, &bytes, &size);
+    norma_status status =
+        bytes && is_root(run) ? keep_piece_local(run, block, bytes, size) : NORMA_OK;
+    return norma_team_agree(norma_queue_team_local(run->queue), status);
+}
+
 static norma_status save(norma_chain_run *run, const norma_chain_task *block)
 {
     const void *bytes = NULL;
     int64_t size = 0;
+    NORMA_TRY(empty(run, block));
     if (is_root(run))
         norma_chain_block_get_state(run->block, &bytes, &size);
     run->saved = true;
@@ -60,6 +115,8 @@ static norma_status advance(norma_chain_run *run, const norma_chain_task *block)
     const int64_t work_of_layer = layer_work(run, block);
     double counted = norma_progress_clock_local();
     while (norma_chain_block_layer(run->block) < cell->depth) {
+        if (norma_chain_block_is_full(run->block))
+            NORMA_TRY(empty(run, block));
         NORMA_TRY(norma_chain_block_step(run->block));
         norma_stop_request request = norma_queue_step(run->queue, work_of_layer);
         bool ends = request == NORMA_STOP_END && norma_chain_block_layer(run->block) < cell->depth;
@@ -73,7 +130,7 @@ static norma_status advance(norma_chain_run *run, const norma_chain_task *block)
             return NORMA_STOPPED;
     }
     norma_chain_block_add_seconds(run->block, norma_progress_clock_local() - counted);
-    return NORMA_OK;
+    return empty(run, block);
 }
 
 /* Has the workspace of the last block the places of this one? */
@@ -102,10 +159,13 @@ static norma_status begin(norma_chain_run *run, const norma_chain_task *block)
         return norma_chain_block_start(run->block, block->first, block->count);
     norma_status status = norma_chain_block_set_state(run->block, bytes, size);
     norma_mem_free(bytes);
-    if (status == NORMA_OK) /* counts as work done */
-        (void)norma_queue_step(run->queue,
-                               layer_work(run, block) * norma_chain_block_layer(run->block));
-    return status;
+    NORMA_TRY(status);
+    if (!norma_chain_coverage_holds(&run->coverage, first_of(run, block), block->count,
+                                    norma_chain_block_taken(run->block)))
+        return norma_chain_block_start(run->block, block->first, block->count);
+    (void)norma_queue_step(run->queue, /* counts as work done */
+                           layer_work(run, block) * norma_chain_block_layer(run->block));
+    return NORMA_OK;
 }
 
 typedef struct stop_watch {
@@ -138,7 +198,7 @@ static norma_status compare(norma_chain_run *run, const norma_chain_task *block)
 static norma_status keep(norma_chain_run *run, const norma_chain_task *block)
 {
     const norma_chain_layout *layout = norma_chain_block_layout(run->block);
-    const int64_t first = block->cell * run->setup->n_replicas + block->first;
+    const int64_t first = first_of(run, block);
     const norma_chain_outcome outcome = norma_chain_block_finish(run->block);
     NORMA_TRY(norma_chain_output_write_local(run->output, norma_chain_block_cell(run->block),
                                              layout, &outcome));
@@ -165,16 +225,7 @@ static norma_status compute(void *context, int64_t task)
     norma_status status = advance(run, block);
     if (status == NORMA_OK)
         status = compare(run, block);
-    if (!is_root(run))
-        return status;
-    if (status == NORMA_OK)
-        return keep(run, block);
-    if (status == NORMA_STOPPED) {
-        norma_chain_outcome outcome = norma_chain_block_unfinished(run->block);
-        NORMA_TRY(norma_chain_output_write_local(run->output, norma_chain_block_cell(run->block),
-                                                 norma_chain_block_layout(run->block), &outcome));
-    }
-    return status;
+    return status == NORMA_OK && is_root(run) ? keep(run, block) : status;
 }
 
 /* States of blocks that are not continued, because their replicas are done, go. */
@@ -204,7 +255,7 @@ static norma_status choose_blocks(norma_chain_run *run, const norma_runtime *run
         status = drop_states_root(run, states, n_states);
     for (int64_t i = 0; i < run->partition.n && status == NORMA_OK; i++) {
         const norma_chain_task *block = &run->partition.tasks[i];
-        run->order[i] = block->cell * setup->n_replicas + block->first;
+        run->order[i] = first_of(run, block);
         run->block_at[run->order[i]] = i;
     }
     norma_mem_free(done);
@@ -221,6 +272,8 @@ norma_status norma_chain_run_all(norma_chain_run *run, const norma_job_context *
     norma_status status = NORMA_CALLOC(run->order, setup->n_tasks);
     if (status == NORMA_OK)
         status = NORMA_CALLOC(run->block_at, setup->n_tasks);
+    if (status == NORMA_OK)
+        status = norma_chain_coverage_init(&run->coverage, setup->n_tasks);
     NORMA_TRY(norma_agree(job->runtime->world, status));
     const norma_queue_tasks tasks = {.n_tasks = setup->n_tasks,
                                      .n_queued = setup->n_tasks,
@@ -230,9 +283,12 @@ norma_status norma_chain_run_all(norma_chain_run *run, const norma_job_context *
                                      .context = run,
                                      .compute = compute,
                                      .replay = replay,
+                                     .piece = replay_piece,
+                                     .settle = settle,
                                      .work = work};
     NORMA_TRY(norma_queue_create(&options, &tasks, &run->queue));
     NORMA_TRY(norma_queue_replay(run->queue));
+    norma_replicas_collect(job->runtime->world, setup->n_tasks, run->coverage.covered);
     NORMA_TRY(choose_blocks(run, job->runtime));
     return norma_queue_run(run->queue, 0, run->partition.n);
 }
@@ -242,6 +298,7 @@ void norma_chain_run_clear(norma_chain_run *run)
     norma_chain_block_destroy(&run->block);
     norma_queue_destroy(&run->queue);
     norma_chain_partition_clear(&run->partition);
+    norma_chain_coverage_clear(&run->coverage);
     NORMA_FREE(run->order);
     NORMA_FREE(run->block_at);
 }

@@ -1,6 +1,7 @@
 #ifndef NORMA_EXPERIMENTS_CHAIN_RUN_H
 #define NORMA_EXPERIMENTS_CHAIN_RUN_H
 /* Computing the blocks of a chain run, with checkpoints. */
+#include "experiments/chain/coverage.h"
 #include "experiments/chain/output.h"
 #include "experiments/chain/partition.h"
 #include "experiments/job/queue.h"
@@ -10,10 +11,11 @@ typedef struct norma_chain_run {
     norma_chain_output *output;
     norma_queue *queue; /* owned */
     norma_chain_partition partition;
-    int64_t *order;           /* [n_tasks]: the first replica of each block; owned */
-    int64_t *block_at;        /* [n_tasks]: the block of a first replica; owned */
-    norma_chain_block *block; /* of the last cell and size; owned */
-    bool saved;               /* the block under way has a state */
+    norma_chain_coverage coverage; /* what the journals of earlier runs hold */
+    int64_t *order;                /* [n_tasks]: the first replica of each block; owned */
+    int64_t *block_at;             /* [n_tasks]: the block of a first replica; owned */
+    norma_chain_block *block;      /* of the last cell and size; owned */
+    bool saved;                    /* the block under way has a state */
 } norma_chain_run;
 
 /* Computes all blocks that the journal of the job does not hold, or stops with their states saved

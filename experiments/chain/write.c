@@ -15,21 +15,30 @@ typedef struct part {
     int64_t start[NORMA_MAX_DIMENSIONS], count[NORMA_MAX_DIMENSIONS];
 } part;
 
-static part place(const norma_chain_output *output, const norma_chain_cell *cell,
-                  const norma_chain_progress *progress, int64_t inner, int64_t layers)
+static part place(const norma_chain_output *output, const norma_chain_cell *cell, int64_t first,
+                  int64_t count, int64_t inner)
 {
     const norma_config *config = output->setup->config;
     int n = (int)norma_config_get_sweep(config)->n_axes;
-    const int64_t at[] = {progress->first, 0, 0};
+    const int64_t at[] = {first, 0, 0};
     part p;
     norma_sweep_dimensions_index(config, cell->number, at, 3, p.start);
     for (int i = 0; i < n; i++)
         p.count[i] = 1;
-    p.count[n++] = progress->count;
+    p.count[n++] = count;
     if (inner > 0)
-        p.count[n++] = inner;
-    if (layers > 0)
-        p.count[n++] = layers;
+        p.count[n] = inner;
+    return p;
+}
+
+/* The same of an observable's records begin .. begin + n - 1. */
+static part place_records(const norma_chain_output *output, const norma_chain_cell *cell,
+                          const norma_chain_piece *piece, int o, int64_t inner)
+{
+    int layer = (int)norma_config_get_sweep(output->setup->config)->n_axes + 1 + (inner > 0);
+    part p = place(output, cell, piece->first, piece->count, inner);
+    p.start[layer] = piece->begin[o];
+    p.count[layer] = piece->n[o];
     return p;
 }
 
@@ -70,31 +79,40 @@ static norma_status write_numbers(norma_chain_output *output, const char *name, 
     return status;
 }
 
-/* [record][value][lane] becomes [replica][value][record]. */
+/* from[record][value][lane] becomes [replica][value][record]. */
 static norma_status write_records(norma_chain_output *output, const norma_chain_cell *cell,
-                                  const norma_chain_layout *layout, int o,
-                                  const norma_chain_outcome *outcome)
+                                  const norma_chain_piece *piece, int o, int64_t n_values,
+                                  const double *from)
 {
-    const norma_chain_progress *progress = outcome->progress;
-    int64_t n_values = layout->n_of[o];
-    int64_t n_layers = progress->n_recorded[o];
-    int64_t n = progress->count * n_values * n_layers;
+    int64_t n_layers = piece->n[o];
+    int64_t n = piece->count * n_values * n_layers;
     double *values = NULL;
-    if (n == 0)
-        return NORMA_OK;
-    const double *from = outcome->records + layout->record_offset[o] * layout->lanes;
-    part p = place(output, cell, progress, has_inner(o) ? n_values : 0, n_layers);
+    part p = place_records(output, cell, piece, o, has_inner(o) ? n_values : 0);
     NORMA_TRY(NORMA_ALLOC(values, n));
-    for (int64_t r = 0; r < progress->count; r++)
+    for (int64_t r = 0; r < piece->count; r++)
         for (int64_t v = 0; v < n_values; v++)
             for (int64_t l = 0; l < n_layers; l++)
                 values[(r * n_values + v) * n_layers + l] =
-                    from[(l * n_values + v) * layout->lanes + r];
+                    from[(l * n_values + v) * piece->lanes + r];
     norma_status status =
         write_numbers(output, norma_observable_name((norma_observable)o), &p, n, values,
                       norma_observable_get((norma_observable)o)->is_count);
     norma_mem_free(values);
     return status;
+}
+
+norma_status norma_chain_output_piece_local(norma_chain_output *output,
+                                            const norma_chain_cell *cell,
+                                            const norma_chain_layout *layout,
+                                            const norma_chain_piece *piece, const double *records)
+{
+    for (int o = 0; o < NORMA_N_OBSERVABLES; o++) {
+        if (piece->n[o] == 0)
+            continue;
+        NORMA_TRY(write_records(output, cell, piece, o, layout->n_of[o], records));
+        records += piece->n[o] * layout->n_of[o] * piece->lanes;
+    }
+    return NORMA_OK;
 }
 
 /* One field of the averages of an observable, [replica][value]. */
@@ -110,7 +128,7 @@ static norma_status write_field(norma_chain_output *output, const norma_chain_ce
     int8_t *flags = NULL;
     bool flag = strcmp(suffix, "too_short") == 0;
     int64_t n = progress->count * n_values;
-    part p = place(output, cell, progress, has_inner(o) ? n_values : 0, 0);
+    part p = place(output, cell, progress->first, progress->count, has_inner(o) ? n_values : 0);
     snprintf(name, sizeof name, "%s_%s", norma_observable_name((norma_observable)o), suffix);
     norma_status status = NORMA_ALLOC(values, n);
     if (status == NORMA_OK)
@@ -177,7 +195,7 @@ static norma_status write_rest(norma_chain_output *output, const norma_chain_cel
                                const norma_chain_layout *layout, const norma_chain_outcome *outcome)
 {
     const norma_chain_progress *progress = outcome->progress;
-    part p = place(output, cell, progress, 0, 0);
+    part p = place(output, cell, progress->first, progress->count, 0);
     if (layout->n_of[NORMA_OBSERVABLE_TR_M3] > 0 && layout->n_of[NORMA_OBSERVABLE_TR_DIAG2] > 0) {
         NORMA_TRY(norma_result_write_local(output->file, "regularity_alpha", NORMA_FLOAT64, p.start,
                                            p.count, outcome->regularity));
@@ -191,7 +209,7 @@ static norma_status write_rest(norma_chain_output *output, const norma_chain_cel
     NORMA_TRY(NORMA_ALLOC(values, progress->count * n));
     for (int64_t i = 0; i < progress->count * n; i++)
         values[i] = outcome->exponents[i % n * layout->lanes + i / n];
-    p = place(output, cell, progress, n, 0);
+    p = place(output, cell, progress->first, progress->count, n);
     norma_status status =
         norma_result_write_local(output->file, "lyapunov", NORMA_FLOAT64, p.start, p.count, values);
     norma_mem_free(values);
@@ -227,7 +245,7 @@ static norma_status write_seconds(norma_chain_output *output, const norma_chain_
                                   const norma_chain_progress *progress)
 {
     double seconds[NORMA_CHAIN_MOST_LANES];
-    part p = place(output, cell, progress, 0, 0);
+    part p = place(output, cell, progress->first, progress->count, 0);
     for (int64_t r = 0; r < progress->count; r++)
         seconds[r] = progress->seconds;
     return norma_result_write_local(output->file, "seconds", NORMA_FLOAT64, p.start, p.count,
@@ -239,15 +257,9 @@ norma_status norma_chain_output_write_local(norma_chain_output *output,
                                             const norma_chain_layout *layout,
                                             const norma_chain_outcome *outcome)
 {
-    for (int o = 0; o < NORMA_N_OBSERVABLES; o++) {
-        if (layout->n_of[o] == 0)
-            continue;
-        NORMA_TRY(write_records(output, cell, layout, o, outcome));
-        if (outcome->averages && output->setup->averages)
+    for (int o = 0; o < NORMA_N_OBSERVABLES && output->setup->averages; o++)
+        if (layout->n_of[o] > 0)
             NORMA_TRY(write_averages(output, cell, layout, o, outcome));
-    }
-    if (!outcome->averages)
-        return NORMA_OK;
     if (output->setup->averages)
         NORMA_TRY(write_rest(output, cell, layout, outcome));
     NORMA_TRY(write_differences(output, cell, layout, outcome));

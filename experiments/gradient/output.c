@@ -95,7 +95,7 @@ static norma_status add_axes(norma_gradient_output *output)
     NORMA_TRY(norma_sweep_dimensions_add(output->runtime->world, setup->config, output->file));
     NORMA_TRY(add_axis(output, "replica", setup->n_replicas, 1, NULL, "independent chain"));
     if (setup->schedule.n > 0)
-        NORMA_TRY(add_axis(output, "layer", setup->schedule.n, 1, setup->schedule.layers,
+        NORMA_TRY(add_axis(output, "layer", setup->schedule.n, 1, setup->layers,
                            "layer: W of that number, from 0, and its input H"));
     if (setup->n_windows > 0)
         NORMA_TRY(add_axis(output, "window", setup->n_windows, setup->window, NULL,

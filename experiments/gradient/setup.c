@@ -83,7 +83,7 @@ static norma_status finish_cell(norma_gradient_setup *setup, norma_gradient_cell
 {
     norma_gradient_request *request = &cell->request;
     cell->n_recorded = norma_chain_schedule_count(&setup->schedule, cell->depth);
-    request->layers = setup->schedule.layers;
+    request->layers = setup->layers;
     request->n_layers = cell->n_recorded;
     NORMA_TRY(norma_gradient_check(&cell->spec, &cell->input, request, &cell->needs));
     int64_t n = cell->spec.batch;
@@ -105,6 +105,10 @@ static norma_status make_schedule(norma_gradient_setup *setup)
         norma_chain_schedule_make(norma_config_get_text(setup->config, 0, "record"), 1, depths,
                                   setup->n_cells, &setup->schedule);
     norma_mem_free(depths);
+    if (status == NORMA_OK && setup->schedule.n > 0)
+        status = NORMA_ALLOC(setup->layers, setup->schedule.n);
+    for (int64_t i = 0; status == NORMA_OK && i < setup->schedule.n; i++)
+        setup->layers[i] = norma_chain_schedule_layer(&setup->schedule, i);
     return status;
 }
 
@@ -174,6 +178,7 @@ void norma_gradient_setup_clear(norma_gradient_setup *setup)
 {
     norma_chain_schedule_clear(&setup->schedule);
     norma_layer_inputs_clear(&setup->inputs);
+    NORMA_FREE(setup->layers);
     NORMA_FREE(setup->cells);
     NORMA_FREE(setup->order);
 }

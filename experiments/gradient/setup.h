@@ -30,6 +30,7 @@ typedef struct norma_gradient_setup {
     norma_gradient_cell *cells; /* [n_cells], owned */
     int64_t *order;             /* [n_tasks]: the task of a ticket, longest first; owned */
     norma_chain_schedule schedule;
+    int64_t *layers; /* [schedule.n]: its layers; owned, NULL when there are none */
     bool isometry;
     int64_t window;             /* layers of a Jacobian, 0 without */
     int64_t n_windows, n_pairs; /* the most of any cell */

@@ -75,8 +75,12 @@ static int64_t work_of(const norma_queue *q, int64_t task)
 norma_status norma_queue_replay(norma_queue *q)
 {
     int64_t n_done = 0;
-    NORMA_TRY(norma_checkpoint_replay(q->options.checkpoint, q->tasks.n_tasks, q->done,
-                                      q->tasks.replay, q->tasks.context));
+    const norma_checkpoint_visitor visitor = {.context = q->tasks.context,
+                                              .finished = q->tasks.replay,
+                                              .piece = q->tasks.piece,
+                                              .settle = q->tasks.settle};
+    NORMA_TRY(
+        norma_checkpoint_replay_pieces(q->options.checkpoint, q->tasks.n_tasks, q->done, &visitor));
     for (int64_t task = 0; task < q->tasks.n_queued; task++)
         if (q->done[task]) {
             n_done++;
@@ -173,14 +177,20 @@ norma_status norma_queue_keep_local(norma_queue *q, int64_t task, const void *by
     return norma_checkpoint_sync_local(q->options.checkpoint);
 }
 
+norma_status norma_queue_keep_piece_local(norma_queue *q, int64_t task, const void *bytes,
+                                          int64_t size)
+{
+    return norma_checkpoint_append_piece_local(q->options.checkpoint, task, bytes, size);
+}
+
 norma_status norma_queue_save(norma_queue *q, int64_t task, const void *bytes, int64_t size)
 {
     double begun = norma_progress_clock_local();
     norma_status status = NORMA_OK;
     if (norma_team_is_root_local(&q->team)) {
-        status = norma_checkpoint_save_local(q->options.checkpoint, task, bytes, size);
+        status = norma_checkpoint_sync_local(q->options.checkpoint); /* its pieces first */
         if (status == NORMA_OK)
-            status = norma_checkpoint_sync_local(q->options.checkpoint);
+            status = norma_checkpoint_save_local(q->options.checkpoint, task, bytes, size);
     }
     status = norma_team_agree(&q->team, status);
     q->state_saved = norma_progress_clock_local();

@@ -40,6 +40,12 @@ typedef struct norma_queue_tasks {
     /* Writes the result of a task that an earlier run kept. On rank 0 alone. */
     norma_status (*replay)(void *context, int64_t task, const void *bytes, int64_t size);
 
+    /* Tasks whose results are kept piece by piece (norma_queue_keep_piece_local), else NULL: writes
+     * a piece that an earlier run kept; after all of them, tasks of which a piece is missing become
+     * undone. On rank 0 alone. */
+    norma_status (*piece)(void *context, int64_t task, const void *bytes, int64_t size);
+    norma_status (*settle)(void *context, unsigned char *done);
+
     /* Steps of a task, in the unit of progress; NULL: 1. Local. */
     int64_t (*work)(const void *context, int64_t task);
 } norma_queue_tasks;
@@ -92,6 +98,11 @@ norma_stop_request norma_queue_step(norma_queue *queue, int64_t work);
  * journal when the save interval is over. Local. */
 NORMA_MUST_USE norma_status norma_queue_keep_local(norma_queue *queue, int64_t task,
                                                    const void *bytes, int64_t size);
+
+/* Appends a piece of the results of the task under way to this rank's journal. Before a state is
+ * saved, and before a result is kept, its pieces must be. Local. */
+NORMA_MUST_USE norma_status norma_queue_keep_piece_local(norma_queue *queue, int64_t task,
+                                                         const void *bytes, int64_t size);
 
 /* Saves the state of the task under way: the root's bytes, others' are not looked at. Collective
  * over the group. */

@@ -60,18 +60,29 @@ static int64_t next_layer(const rule *r, int64_t layer)
     return next > layer ? next : layer + 1;
 }
 
-static norma_status add(norma_chain_schedule *s, int64_t *capacity, int64_t layer)
+/* Appends a layer that is larger than the last one; others are left out. */
+static norma_status add(norma_chain_schedule *s, int64_t layer)
 {
-    if (s->n == *capacity) {
-        int64_t larger = 2 * *capacity + 64;
-        int64_t *layers =
-            norma_mem_resize(s->layers, s->n, larger, sizeof *layers, __FILE__, __LINE__);
-        if (!layers)
-            return NORMA_MEMORY;
-        s->layers = layers;
-        *capacity = larger;
+    norma_chain_run_of_layers *last = s->n_runs > 0 ? &s->runs[s->n_runs - 1] : NULL;
+    int64_t end = last ? last->start + (last->count - 1) * last->step : -1;
+    if (layer <= end)
+        return NORMA_OK;
+    s->n++;
+    if (last && (last->count == 1 || layer == end + last->step)) {
+        last->step = layer - end;
+        last->count++;
+        return NORMA_OK;
     }
-    s->layers[s->n++] = layer;
+    if (s->n_runs == s->capacity) {
+        int64_t larger = 2 * s->capacity + 64;
+        norma_chain_run_of_layers *grown =
+            norma_mem_resize(s->runs, s->n_runs, larger, sizeof *grown, __FILE__, __LINE__);
+        if (!grown)
+            return NORMA_MEMORY;
+        s->runs = grown;
+        s->capacity = larger;
+    }
+    s->runs[s->n_runs++] = (norma_chain_run_of_layers){layer, 1, 1, s->n - 1};
     return NORMA_OK;
 }
 
@@ -82,47 +93,73 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* The rule's layers and the sorted depths, merged. */
+static norma_status merge(const rule *r, int64_t stride, const int64_t *depths, int64_t n_depths,
+                          norma_chain_schedule *s)
+{
+    int64_t deepest = depths[n_depths - 1];
+    int64_t k = 0;
+    for (int64_t layer = 0; layer <= deepest; layer = next_layer(r, layer)) {
+        for (; k < n_depths && depths[k] < layer; k++)
+            NORMA_TRY(add(s, depths[k] / stride * stride));
+        NORMA_TRY(add(s, layer / stride * stride));
+    }
+    for (; k < n_depths; k++)
+        NORMA_TRY(add(s, depths[k] / stride * stride));
+    return NORMA_OK;
+}
+
 norma_status norma_chain_schedule_make(const char *text, int64_t stride, const int64_t *depths,
                                        int64_t n_depths, norma_chain_schedule *out)
 {
     rule r;
-    int64_t deepest = 0;
-    int64_t capacity = 0;
+    int64_t *sorted = NULL;
     norma_chain_schedule s = {0};
-    norma_status status = NORMA_OK;
     NORMA_TRY(parse(text, &r));
-    for (int64_t i = 0; i < n_depths && r.kind != NOTHING; i++)
-        deepest = depths[i] > deepest ? depths[i] : deepest;
-    for (int64_t layer = 0; r.kind != NOTHING && layer <= deepest && status == NORMA_OK;
-         layer = next_layer(&r, layer))
-        status = add(&s, &capacity, layer / stride * stride);
-    for (int64_t i = 0; i < n_depths && r.kind != NOTHING && status == NORMA_OK; i++)
-        status = add(&s, &capacity, depths[i] / stride * stride);
-    if (status != NORMA_OK) {
-        norma_chain_schedule_clear(&s);
-        return status;
+    if (r.kind != NOTHING && n_depths > 0) {
+        NORMA_TRY(NORMA_ALLOC(sorted, n_depths));
+        memcpy(sorted, depths, (size_t)n_depths * sizeof *sorted);
+        qsort(sorted, (size_t)n_depths, sizeof *sorted, ascending);
+        norma_status status = merge(&r, stride, sorted, n_depths, &s);
+        norma_mem_free(sorted);
+        if (status != NORMA_OK) {
+            norma_chain_schedule_clear(&s);
+            return status;
+        }
     }
-    if (s.n > 0)
-        qsort(s.layers, (size_t)s.n, sizeof *s.layers, ascending);
-    int64_t n = 0;
-    for (int64_t i = 0; i < s.n; i++)
-        if (n == 0 || s.layers[i] != s.layers[n - 1])
-            s.layers[n++] = s.layers[i];
-    s.n = n;
     *out = s;
     return NORMA_OK;
 }
 
+int64_t norma_chain_schedule_layer(const norma_chain_schedule *schedule, int64_t i)
+{
+    int64_t low = 0;
+    int64_t high = schedule->n_runs - 1;
+    while (low < high) {
+        int64_t middle = (low + high + 1) / 2;
+        if (schedule->runs[middle].index <= i)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    const norma_chain_run_of_layers *run = &schedule->runs[low];
+    return run->start + (i - run->index) * run->step;
+}
+
 int64_t norma_chain_schedule_count(const norma_chain_schedule *schedule, int64_t depth)
 {
-    int64_t n = schedule->n;
-    while (n > 0 && schedule->layers[n - 1] > depth)
-        n--;
-    return n;
+    int64_t k = schedule->n_runs - 1;
+    while (k >= 0 && schedule->runs[k].start > depth)
+        k--;
+    if (k < 0)
+        return 0;
+    const norma_chain_run_of_layers *run = &schedule->runs[k];
+    int64_t n = (depth - run->start) / run->step + 1;
+    return run->index + (n < run->count ? n : run->count);
 }
 
 void norma_chain_schedule_clear(norma_chain_schedule *schedule)
 {
-    NORMA_FREE(schedule->layers);
-    schedule->n = 0;
+    NORMA_FREE(schedule->runs);
+    schedule->n = schedule->n_runs = schedule->capacity = 0;
 }

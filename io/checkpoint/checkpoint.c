@@ -275,10 +275,26 @@ bool norma_checkpoint_resumed_local(const norma_checkpoint *checkpoint)
     return checkpoint->resumed;
 }
 
+/* Entries of this sequence number are pieces, those of finished tasks have 0. */
+static const int64_t piece_sequence = 1;
+
+static norma_status visit_entry(const norma_checkpoint_visitor *visitor,
+                                const norma_block_header *header, const void *bytes,
+                                unsigned char *done)
+{
+    if (header->sequence == piece_sequence)
+        return visitor->piece ? visitor->piece(visitor->context, header->task, bytes, header->size)
+                              : NORMA_OK;
+    if (!done[header->task])
+        NORMA_TRY(visitor->finished(visitor->context, header->task, bytes, header->size));
+    done[header->task] = 1;
+    return NORMA_OK;
+}
+
 /* All whole entries of one journal; what follows them is cut off. */
 static norma_status replay_journal_root(norma_checkpoint *c, const char *path, int64_t n_tasks,
-                                        unsigned char *done, norma_checkpoint_visit visit,
-                                        void *context)
+                                        unsigned char *done,
+                                        const norma_checkpoint_visitor *visitor)
 {
     norma_block_header header;
     void *bytes = NULL;
@@ -291,10 +307,8 @@ static norma_status replay_journal_root(norma_checkpoint *c, const char *path, i
         if (header.task < 0 || header.task >= n_tasks)
             status = NORMA_FAIL(NORMA_CONFIG, "%s: task %lld is not one of %lld", path,
                                 (long long)header.task, (long long)n_tasks);
-        else if (!done[header.task])
-            status = visit(context, header.task, bytes, header.size);
-        if (status == NORMA_OK)
-            done[header.task] = 1;
+        else
+            status = visit_entry(visitor, &header, bytes, done);
         NORMA_FREE(bytes);
         end = lseek(fd, 0, SEEK_CUR);
         if (status == NORMA_OK)
@@ -308,7 +322,7 @@ static norma_status replay_journal_root(norma_checkpoint *c, const char *path, i
 }
 
 static norma_status replay_root(norma_checkpoint *c, int64_t n_tasks, unsigned char *done,
-                                norma_checkpoint_visit visit, void *context)
+                                const norma_checkpoint_visitor *visitor)
 {
     char path[PATH_MAX];
     struct dirent *entry = NULL;
@@ -319,18 +333,26 @@ static norma_status replay_root(norma_checkpoint *c, int64_t n_tasks, unsigned c
     while (status == NORMA_OK && (entry = readdir(dir)))
         if (strncmp(entry->d_name, "done-", 5) == 0 &&
             snprintf(path, sizeof path, "%s/%s", c->folder, entry->d_name) < PATH_MAX)
-            status = replay_journal_root(c, path, n_tasks, done, visit, context);
+            status = replay_journal_root(c, path, n_tasks, done, visitor);
     closedir(dir);
-    return status;
+    return status == NORMA_OK && visitor->settle ? visitor->settle(visitor->context, done) : status;
 }
 
 norma_status norma_checkpoint_replay(norma_checkpoint *c, int64_t n_tasks, unsigned char *done,
                                      norma_checkpoint_visit visit, void *context)
 {
+    const norma_checkpoint_visitor visitor = {.context = context, .finished = visit};
+    return norma_checkpoint_replay_pieces(c, n_tasks, done, &visitor);
+}
+
+norma_status norma_checkpoint_replay_pieces(norma_checkpoint *c, int64_t n_tasks,
+                                            unsigned char *done,
+                                            const norma_checkpoint_visitor *visitor)
+{
     norma_status status = NORMA_OK;
     memset(done, 0, (size_t)n_tasks);
     if (c->rank == 0)
-        status = replay_root(c, n_tasks, done, visit, context);
+        status = replay_root(c, n_tasks, done, visitor);
     status = norma_agree(c->comm, status);
     const int64_t piece = (int64_t)1 << 30;
     for (int64_t at = 0; status == NORMA_OK && at < n_tasks; at += piece)
@@ -348,22 +370,31 @@ static norma_status open_journal(norma_checkpoint *c, char path[PATH_MAX])
                            : NORMA_FAIL(NORMA_IO, "cannot write %s: %s", path, strerror(errno));
 }
 
-norma_status norma_checkpoint_append_local(norma_checkpoint *c, int64_t task, const void *bytes,
-                                           int64_t size)
+static norma_status append(norma_checkpoint *c, int64_t task, int64_t sequence, const void *bytes,
+                           int64_t size)
 {
     char path[PATH_MAX];
     NORMA_TRY(open_journal(c, path));
     off_t end = lseek(c->journal, 0, SEEK_END);
-    norma_status status = norma_block_write_local(c->journal, path, c->key, task, 0, bytes, size);
-    if (status != NORMA_OK) {
-        /* A part of the entry would hide later ones; if this fails too, the checksum finds it. */
-        if (ftruncate(c->journal, end) != 0)
-            norma_log_detail("cannot cut %s", path);
-        return status;
-    }
-    if (c->task != task)
-        return NORMA_OK;
-    return norma_checkpoint_drop_local(c, task);
+    norma_status status =
+        norma_block_write_local(c->journal, path, c->key, task, sequence, bytes, size);
+    /* A part of the entry would hide later ones; if this fails too, the checksum finds it. */
+    if (status != NORMA_OK && ftruncate(c->journal, end) != 0)
+        norma_log_detail("cannot cut %s", path);
+    return status;
+}
+
+norma_status norma_checkpoint_append_piece_local(norma_checkpoint *c, int64_t task,
+                                                 const void *bytes, int64_t size)
+{
+    return append(c, task, piece_sequence, bytes, size);
+}
+
+norma_status norma_checkpoint_append_local(norma_checkpoint *c, int64_t task, const void *bytes,
+                                           int64_t size)
+{
+    NORMA_TRY(append(c, task, 0, bytes, size));
+    return c->task == task ? norma_checkpoint_drop_local(c, task) : NORMA_OK;
 }
 
 norma_status norma_checkpoint_sync_local(norma_checkpoint *c)

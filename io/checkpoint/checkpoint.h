@@ -4,8 +4,9 @@
  * The state of an unfinished run, in the folder FILE.ckpt beside its result FILE:
  *
  *     configuration     what the run computes; a resume with another one is refused
- *     done-NNNNNN       journals, one a writing process: the results of finished tasks, appended
- *     task-N.0, .1      the state of a task under way, two generations
+ *     done-NNNNNN       journals, one a writing process: the results of finished tasks, appended,
+ * and before them what a long task wrote piece by piece task-N.0, .1      the state of a task under
+ * way, two generations
  *
  * A run that resumes makes its result file anew from the journals, so that nothing depends on what
  * a killed run left in FILE.part, and goes on from the states. Journals and states do not know how
@@ -58,6 +59,21 @@ bool norma_checkpoint_resumed_local(const norma_checkpoint *checkpoint);
 typedef norma_status (*norma_checkpoint_visit)(void *context, int64_t task, const void *bytes,
                                                int64_t size);
 
+/* What becomes of the entries of journals, on rank 0. Functions that are NULL have nothing to do.
+ */
+typedef struct norma_checkpoint_visitor {
+    void *context;
+    norma_checkpoint_visit finished; /* once for each finished task */
+    norma_checkpoint_visit piece;    /* for every piece, in any order; some come twice */
+    /* After all of them: a finished task of which a piece is missing becomes undone. */
+    norma_status (*settle)(void *context, unsigned char *done);
+} norma_checkpoint_visitor;
+
+/* norma_checkpoint_replay, for tasks that have pieces. */
+NORMA_MUST_USE norma_status norma_checkpoint_replay_pieces(norma_checkpoint *checkpoint,
+                                                           int64_t n_tasks, unsigned char *done,
+                                                           const norma_checkpoint_visitor *visitor);
+
 /* done[n_tasks] (equal on all ranks) = which tasks are finished; rank 0 visits each of them once.
  * Torn ends of journals are cut off. Once, before anything is appended. Collective. */
 NORMA_MUST_USE norma_status norma_checkpoint_replay(norma_checkpoint *checkpoint, int64_t n_tasks,
@@ -70,6 +86,11 @@ NORMA_MUST_USE norma_status norma_checkpoint_replay(norma_checkpoint *checkpoint
 NORMA_MUST_USE norma_status norma_checkpoint_append_local(norma_checkpoint *checkpoint,
                                                           int64_t task, const void *bytes,
                                                           int64_t size);
+
+/* Appends a piece of the results of a task under way to this process's journal; as above. */
+NORMA_MUST_USE norma_status norma_checkpoint_append_piece_local(norma_checkpoint *checkpoint,
+                                                                int64_t task, const void *bytes,
+                                                                int64_t size);
 
 /* Replaces the older generation of a task's state, synced. NORMA_IO; the newer one is still there
  * then. */

@@ -264,14 +264,37 @@ static norma_status create_array(norma_result *file, array *a, norma_status stat
     return status;
 }
 
+static bool has_values(const norma_dimension *dimension)
+{
+    return dimension->values || dimension->fill;
+}
+
 static norma_status make_scale(hid_t dataset, const norma_dimension *dimension, const array *a)
 {
     char name[80];
     NORMA_TRY(write_attributes(dataset, a, false));
     snprintf(name, sizeof name, "%s%10lld", NORMA_NOT_A_VARIABLE, (long long)dimension->length);
-    if (H5DSset_scale(dataset, dimension->values ? dimension->name : name) < 0)
+    if (H5DSset_scale(dataset, has_values(dimension) ? dimension->name : name) < 0)
         return NORMA_H5_FAIL(NORMA_IO, "cannot make %s a dimension", a->name);
     return NORMA_OK;
+}
+
+/* The values of an axis, a piece at a time. */
+static norma_status write_filled(norma_result *file, const char *path,
+                                 const norma_dimension *dimension)
+{
+    const int64_t piece = (int64_t)1 << 16;
+    unsigned char *values = NULL;
+    norma_status status =
+        NORMA_ALLOC(values, piece * norma_schema_type_size_local(dimension->type));
+    status = norma_agree(file->comm, status);
+    for (int64_t first = 0; first < dimension->length && status == NORMA_OK; first += piece) {
+        int64_t n = dimension->length - first < piece ? dimension->length - first : piece;
+        dimension->fill(dimension->context, first, n, values);
+        status = norma_result_write_replicated(file, path, dimension->type, &first, &n, values);
+    }
+    norma_mem_free(values);
+    return status;
 }
 
 norma_status norma_schema_add_dimension(norma_result *file, const char *group,
@@ -279,16 +302,16 @@ norma_status norma_schema_add_dimension(norma_result *file, const char *group,
 {
     char path[2 * NORMA_NAME_LENGTH];
     hid_t dataset = H5I_INVALID_HID;
-    norma_type type = dimension->values ? dimension->type : NORMA_FLOAT32;
+    norma_type type = has_values(dimension) ? dimension->type : NORMA_FLOAT32;
     array a = {.group = group,
                .group_id = H5I_INVALID_HID,
                .name = dimension->name,
                .units = dimension->units,
                .long_name = dimension->long_name,
                .type = type,
-               .file_type = dimension->values ? norma_h5_file_type_local(type) : H5T_IEEE_F32BE,
+               .file_type = has_values(dimension) ? norma_h5_file_type_local(type) : H5T_IEEE_F32BE,
                .names = dimension->names,
-               .bare = !dimension->values,
+               .bare = !has_values(dimension),
                .n = 1,
                .extents = {dimension->length}};
     norma_status status = create_array(file, &a, open_group(file, &a), &dataset);
@@ -298,11 +321,12 @@ norma_status norma_schema_add_dimension(norma_result *file, const char *group,
         H5Dclose(dataset);
     if (a.group_id >= 0)
         H5Gclose(a.group_id);
-    if (status == NORMA_OK && dimension->values) {
-        snprintf(path, sizeof path, "%s/%s", strcmp(group, "/") == 0 ? "" : group, a.name);
-        status = norma_result_write_replicated(file, path, type, NULL, NULL, dimension->values);
-    }
-    return status;
+    if (status != NORMA_OK || !has_values(dimension))
+        return status;
+    snprintf(path, sizeof path, "%s/%s", strcmp(group, "/") == 0 ? "" : group, a.name);
+    return dimension->values
+               ? norma_result_write_replicated(file, path, type, NULL, NULL, dimension->values)
+               : write_filled(file, path, dimension);
 }
 
 norma_status norma_schema_add_variable(norma_result *file, const char *group,

@@ -58,6 +58,10 @@ typedef struct norma_dimension {
     const void *values;       /* [length] of that type, or NULL: an axis without coordinate values,
                                  which netCDF does not show as a variable */
     norma_schema_names names; /* for NORMA_NAME */
+
+    /* In place of values, for long axes: writes values first .. first + n - 1 to out. */
+    void (*fill)(const void *context, int64_t first, int64_t n, void *out);
+    const void *context;
 } norma_dimension;
 
 /* One variable; row-major, last dimension fastest. All strings are borrowed during the call. */

@@ -3,6 +3,7 @@
  * blocks under way keep their blocks. */
 #include "tests/harness/mpi_harness.h"
 
+#include "experiments/chain/coverage.h"
 #include "experiments/chain/partition.h"
 
 #include <math.h>
@@ -168,10 +169,36 @@ static void test_states(void **state)
     }
 }
 
+/* Pieces of replicas 0 to 2 in any order and some twice: replica 0 has all up to layer 9, replica 1
+ * lacks layers 4 to 6, replica 2 has none and needs none, replica 3 has none and needs layer 0. */
+static void test_coverage(void **state)
+{
+    (void)state;
+    const norma_chain_piece pieces[] = {{.count = 1, .after = 6, .upto = 9},
+                                        {.count = 2, .after = -1, .upto = 3},
+                                        {.count = 1, .after = 2, .upto = 6},
+                                        {.count = 1, .after = -1, .upto = 3}};
+    unsigned char done[4] = {1, 1, 1, 1};
+    norma_chain_coverage c;
+    norma_test_ok_all(norma_chain_coverage_init(&c, 4));
+    for (int k = 0; k < 4; k++)
+        norma_test_ok_all(norma_chain_coverage_add(&c, 0, &pieces[k]));
+    norma_test_ok_all(norma_chain_coverage_add(&c, 1, &pieces[0]));
+    c.needed[0] = c.needed[1] = 9;
+    c.needed[3] = 0;
+    norma_chain_coverage_settle(&c, done);
+    norma_test_check_all(done[0] && !done[1] && done[2] && !done[3]);
+    norma_test_check_all(norma_chain_coverage_holds(&c, 0, 2, 3));
+    norma_test_check_all(!norma_chain_coverage_holds(&c, 0, 2, 4));
+    norma_test_check_all(norma_chain_coverage_holds(&c, 0, 4, -1));
+    norma_chain_coverage_clear(&c);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_no_later_than_one_size),
     cmocka_unit_test(test_known_cuts),
     cmocka_unit_test(test_states),
+    cmocka_unit_test(test_coverage),
 };
 
 norma_test_main_mpi("experiments.chain_partition", tests)

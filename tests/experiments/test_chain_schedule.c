@@ -14,9 +14,9 @@ static void check_layers(const char *text, int64_t stride, const int64_t *depths
     if (schedule.n != n)
         fail_msg("%s: %lld layers, not %lld", text, (long long)schedule.n, (long long)n);
     for (int64_t i = 0; i < n; i++)
-        if (schedule.layers[i] != expected[i])
+        if (norma_chain_schedule_layer(&schedule, i) != expected[i])
             fail_msg("%s: layer %lld is %lld, not %lld", text, (long long)i,
-                     (long long)schedule.layers[i], (long long)expected[i]);
+                     (long long)norma_chain_schedule_layer(&schedule, i), (long long)expected[i]);
     norma_chain_schedule_clear(&schedule);
 }
 
@@ -61,16 +61,31 @@ static void test_logarithmic_spacing(void **state)
     norma_chain_schedule schedule = {0};
     norma_test_ok(norma_chain_schedule_make("log:20", 1, &depth, 1, &schedule));
     double step = pow(10, 0.05);
-    assert_int_equal(schedule.layers[0], 0);
-    assert_int_equal(schedule.layers[schedule.n - 1], depth);
+    assert_int_equal(norma_chain_schedule_layer(&schedule, 0), 0);
+    assert_int_equal(norma_chain_schedule_layer(&schedule, schedule.n - 1), depth);
     for (int64_t i = 1; i < schedule.n; i++) {
-        double before = (double)schedule.layers[i - 1];
-        double gap = (double)schedule.layers[i] - before;
+        double before = (double)norma_chain_schedule_layer(&schedule, i - 1);
+        double gap = (double)norma_chain_schedule_layer(&schedule, i) - before;
         norma_test_check(gap >= 1);
         norma_test_check(gap == 1 || before + gap <= before * step);
         norma_test_check(i == schedule.n - 1 || before + gap + 1 > before * step);
     }
     norma_test_check(schedule.n > 80 && schedule.n < 130);
+    norma_chain_schedule_clear(&schedule);
+}
+
+/* Deep schedules take no more memory than shallow ones. */
+static void test_few_runs(void **state)
+{
+    (void)state;
+    const int64_t depth = 3000000;
+    norma_chain_schedule schedule = {0};
+    norma_test_ok(norma_chain_schedule_make("first:10+every:7", 1, &depth, 1, &schedule));
+    norma_test_check(schedule.n > depth / 7 && schedule.n_runs <= 4);
+    norma_chain_schedule_clear(&schedule);
+    norma_test_ok(norma_chain_schedule_make("all", 1, &depth, 1, &schedule));
+    norma_test_check(schedule.n == depth + 1 && schedule.n_runs == 1);
+    assert_int_equal(norma_chain_schedule_layer(&schedule, 1234567), 1234567);
     norma_chain_schedule_clear(&schedule);
 }
 
@@ -93,6 +108,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_last_layer_of_every_depth),
     cmocka_unit_test(test_only_multiples_of_the_stride),
     cmocka_unit_test(test_logarithmic_spacing),
+    cmocka_unit_test(test_few_runs),
     cmocka_unit_test(test_other_texts),
 };
 
