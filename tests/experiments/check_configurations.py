@@ -40,7 +40,7 @@ def lines(base):
     yield "chain", (
         "--preset thesis3 --width 6,7 --batch 4 --depth 5 --seed 18446744073709551615 --residual-strength 0.5,inf "
         "--weight-dist er-sign --keep-probability 0.3 --norm bn --order norm-act --act leaky-relu:0.2 --act-scale 1.5 "
-        "--gain-exponent 0.5 --bn-eps 1e-5 --law pathwise --input near-collinear --input-epsilon 0.001 "
+        "--gain 1.5 --gain-exponent 0.5 --bn-eps 1e-5 --law pathwise --input near-collinear --input-epsilon 0.001 "
         "--observables soft_rank,numerical_rank --tau 0.3,0.6 --top 3 --rank-precision single --rank-tolerance 1e-7 "
         "--stride 1,soft_rank:2 --record every:2 --burn-in 1 --replicas 2 --cell-streams independent --time-limit 1h "
         "--checkpoint-every 7"), 1
