@@ -188,7 +188,7 @@ static norma_status write_row(const norma_reconstruct_writer *writer, const char
     const int64_t start[] = {replica, 0};
     const int64_t count[] = {1, n};
     snprintf(path, sizeof path, "%s/%s", group, name);
-    return norma_reconstruct_writer_put(writer, path, NORMA_FLOAT64, start, count, values);
+    return norma_reconstruct_writer_put_local(writer, path, NORMA_FLOAT64, start, count, values);
 }
 
 /* This rank's part of values that the ranks of the team share. */
@@ -212,7 +212,7 @@ static norma_status write_batch_norm(const norma_reconstruct_writer *writer, con
     double *values = NULL;
     norma_status status = NORMA_OK;
     double eps = norma_config_get_real(writer->output->config, 0, "bn-eps");
-    NORMA_TRY(norma_team_agree(writer->team, NORMA_ALLOC(values, 4 * n)));
+    NORMA_TRY(NORMA_ALLOC(values, 4 * n));
     norma_maps_to_batch_norm(n, gamma, beta, eps, statistics, values, values + n, values + 2 * n,
                              values + 3 * n);
     for (int k = 0; k < 4 && status == NORMA_OK; k++) {
@@ -255,7 +255,8 @@ static norma_status write_skip(const norma_reconstruct_writer *writer, const cha
                              kernel->height, kernel->width};
     char path[2 * MOST_PATH];
     snprintf(path, sizeof path, "%s/Ws", group);
-    return norma_reconstruct_writer_put(writer, path, NORMA_FLOAT64, start, count, layer->skip);
+    return norma_reconstruct_writer_put_local(writer, path, NORMA_FLOAT64, start, count,
+                                              layer->skip);
 }
 
 /* Each rank draws and writes its share of the features. */
@@ -297,7 +298,7 @@ static norma_status write_weights(const norma_reconstruct_writer *writer, const 
     const int64_t count2[] = {1, c2, n, kernel->second.height, kernel->second.width};
     NORMA_GOTO(status, write_share(writer, path, start2, count2, turned));
     if (layer->skip)
-        status = write_skip(writer, group, layer, replica);
+        status = norma_team_agree(writer->team, write_skip(writer, group, layer, replica));
 done:
     NORMA_FREE(turned);
     NORMA_FREE(drawn);
@@ -312,7 +313,8 @@ norma_status norma_reconstruct_output_arrays(const norma_reconstruct_writer *wri
     char group[MOST_PATH];
     layer_group(output, cell->number, layer, group);
     if (output->save_gamma)
-        NORMA_TRY(write_maps(writer, group, &cell->layers[layer], replica));
+        NORMA_TRY(norma_team_agree(writer->team,
+                                   write_maps(writer, group, &cell->layers[layer], replica)));
     if (output->save_weights)
         NORMA_TRY(write_weights(writer, group, &cell->layers[layer], replica));
     if (output->save_values)

@@ -159,18 +159,14 @@ norma_reconstruct_writer norma_reconstruct_writer_of_local(norma_reconstruct_out
         .output = output, .team = team, .is_world = team->chain.size == output->runtime->size};
 }
 
-norma_status norma_reconstruct_writer_put(const norma_reconstruct_writer *writer,
-                                          const char *variable, norma_type type,
-                                          const int64_t *start, const int64_t *count,
-                                          const void *values)
+norma_status norma_reconstruct_writer_put_local(const norma_reconstruct_writer *writer,
+                                                const char *variable, norma_type type,
+                                                const int64_t *start, const int64_t *count,
+                                                const void *values)
 {
-    norma_result *file = writer->output->file;
-    norma_status status = NORMA_OK;
-    if (writer->is_world)
-        return norma_result_write_replicated(file, variable, type, start, count, values);
-    if (norma_team_is_root_local(writer->team))
-        status = norma_result_write_local(file, variable, type, start, count, values);
-    return norma_team_agree(writer->team, status);
+    if (!norma_team_is_root_local(writer->team))
+        return NORMA_OK;
+    return norma_result_put_local(writer->output->file, variable, type, start, count, values);
 }
 
 /* start[] of an element of a sweep's variable: the cell's indices, then trailing ones. */
@@ -182,9 +178,10 @@ static norma_status write_field(const norma_reconstruct_writer *writer, const fi
     double value = field_value(f, record);
     norma_sweep_dimensions_index(writer->output->config, cell, trailing, n_trailing, start);
     if (f->kind == REAL)
-        return norma_reconstruct_writer_put(writer, f->name, NORMA_FLOAT64, start, NULL, &value);
+        return norma_reconstruct_writer_put_local(writer, f->name, NORMA_FLOAT64, start, NULL,
+                                                  &value);
     int32_t count = value > 2147483647.0 ? 2147483647 : (int32_t)value;
-    return norma_reconstruct_writer_put(writer, f->name, NORMA_INT32, start, NULL, &count);
+    return norma_reconstruct_writer_put_local(writer, f->name, NORMA_INT32, start, NULL, &count);
 }
 
 static norma_status add_solver_variable(norma_reconstruct_output *output)
@@ -358,11 +355,10 @@ norma_reconstruct_output_layout(norma_reconstruct_output *output, const norma_ru
     return norma_result_set_default(file, "/rmse");
 }
 
-norma_status norma_reconstruct_output_layer(const norma_reconstruct_writer *writer, int64_t cell,
-                                            int64_t replica, int64_t layer,
-                                            const norma_layer_solution *solution,
-                                            const norma_reconstruct_layer_extra *extra,
-                                            const norma_reconstruct_structure *structure)
+static norma_status put_layer(const norma_reconstruct_writer *writer, int64_t cell, int64_t replica,
+                              int64_t layer, const norma_layer_solution *solution,
+                              const norma_reconstruct_layer_extra *extra,
+                              const norma_reconstruct_structure *structure)
 {
     const int64_t at[] = {replica, layer};
     int64_t start[NORMA_MAX_DIMENSIONS];
@@ -378,24 +374,41 @@ norma_status norma_reconstruct_output_layer(const norma_reconstruct_writer *writ
     int8_t solver = (int8_t)solution->solver;
     int8_t stopping = (int8_t)solution->stopping;
     norma_sweep_dimensions_index(writer->output->config, cell, at, 2, start);
-    NORMA_TRY(norma_reconstruct_writer_put(writer, "stopping", NORMA_NAME, start, NULL, &stopping));
-    return norma_reconstruct_writer_put(
+    NORMA_TRY(
+        norma_reconstruct_writer_put_local(writer, "stopping", NORMA_NAME, start, NULL, &stopping));
+    return norma_reconstruct_writer_put_local(
         writer,
         norma_sweep_dimensions_has(writer->output->config, "solver") ? "solver_used" : "solver",
         NORMA_NAME, start, NULL, &solver);
 }
 
-norma_status norma_reconstruct_output_evaluation(const norma_reconstruct_writer *writer,
-                                                 int64_t cell, int64_t replica,
-                                                 const norma_evaluate_result *result)
+norma_status norma_reconstruct_output_layer(const norma_reconstruct_writer *writer, int64_t cell,
+                                            int64_t replica, int64_t layer,
+                                            const norma_layer_solution *solution,
+                                            const norma_reconstruct_layer_extra *extra,
+                                            const norma_reconstruct_structure *structure)
+{
+    return norma_team_agree(writer->team,
+                            put_layer(writer, cell, replica, layer, solution, extra, structure));
+}
+
+static norma_status put_evaluation(const norma_reconstruct_writer *writer, int64_t cell,
+                                   int64_t replica, const norma_evaluate_result *result)
 {
     int64_t start[NORMA_MAX_DIMENSIONS];
     for (int i = 0; i < N_RUN_FIELDS; i++)
         NORMA_TRY(write_field(writer, &run_fields[i], cell, &replica, 1, result));
     double rate = 1e-9 * result->n_flops / result->seconds;
     norma_sweep_dimensions_index(writer->output->config, cell, &replica, 1, start);
-    return norma_reconstruct_writer_put(writer, "gflops_evaluation", NORMA_FLOAT64, start, NULL,
-                                        &rate);
+    return norma_reconstruct_writer_put_local(writer, "gflops_evaluation", NORMA_FLOAT64, start,
+                                              NULL, &rate);
+}
+
+norma_status norma_reconstruct_output_evaluation(const norma_reconstruct_writer *writer,
+                                                 int64_t cell, int64_t replica,
+                                                 const norma_evaluate_result *result)
+{
+    return norma_team_agree(writer->team, put_evaluation(writer, cell, replica, result));
 }
 
 norma_status norma_reconstruct_output_statistics(norma_reconstruct_output *output, int64_t cell,
@@ -429,8 +442,11 @@ norma_status norma_reconstruct_output_memory(norma_reconstruct_output *output, i
                                              int64_t replica)
 {
     int64_t start[NORMA_MAX_DIMENSIONS];
+    norma_status status = NORMA_OK;
     double peak = (double)norma_plan_peak_memory(output->runtime);
     norma_sweep_dimensions_index(output->config, cell, &replica, 1, start);
-    return norma_result_write_replicated(output->file, "peak_memory", NORMA_FLOAT64, start, NULL,
-                                         &peak);
+    if (output->runtime->rank == 0)
+        status =
+            norma_result_put_local(output->file, "peak_memory", NORMA_FLOAT64, start, NULL, &peak);
+    return norma_agree(output->runtime->world, status);
 }

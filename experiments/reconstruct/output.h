@@ -59,12 +59,11 @@ typedef struct norma_reconstruct_writer {
 norma_reconstruct_writer norma_reconstruct_writer_of_local(norma_reconstruct_output *output,
                                                            const norma_team *team);
 
-/* Writes values that all ranks of the team hold; start and count as in norma_result_write.
- * Collective over the writer's team; the status is agreed on. */
-NORMA_MUST_USE norma_status norma_reconstruct_writer_put(const norma_reconstruct_writer *writer,
-                                                         const char *variable, norma_type type,
-                                                         const int64_t *start, const int64_t *count,
-                                                         const void *values);
+/* Gives values that all ranks of the team hold to the file, on the team's root
+ * (norma_result_put_local); start and count as in norma_result_write. Local: the caller agrees. */
+NORMA_MUST_USE norma_status norma_reconstruct_writer_put_local(
+    const norma_reconstruct_writer *writer, const char *variable, norma_type type,
+    const int64_t *start, const int64_t *count, const void *values);
 
 /* Creates the groups of the arrays of a cell, if any are to be saved. Collective. */
 NORMA_MUST_USE norma_status norma_reconstruct_output_add_cell(norma_reconstruct_output *output,

@@ -7,6 +7,7 @@
 #include "mpi/evaluate/maps_share.h"
 #include "mpi/runtime/agree.h"
 #include "mpi/runtime/log.h"
+#include "mpi/runtime/progress.h"
 #include "src/base/mem.h"
 
 #include <string.h>
@@ -15,6 +16,9 @@
  * no more layers than this. */
 static const int64_t layers_a_group = 8;
 static const int64_t most_layers = 65536;
+
+/* Seconds between two flushes of the result, at least. */
+static const double flush_interval = 2;
 
 /* The cell and the unit that these ranks work at. */
 typedef struct workspace {
@@ -36,6 +40,7 @@ typedef struct waves {
     int64_t first_unit, n_wave_units; /* the wave under way */
     norma_reconstruct_row *rows;      /* [n_layer_tasks]; zeros where not known; owned */
     int64_t n_printed;                /* rows */
+    double flushed;                   /* when the file was, last */
     norma_maps **maps; /* [n_layer_tasks], until compared; NULL without images; owned */
     norma_evaluate_result *results; /* [n_units]; resumed ones on rank 0 alone; owned */
     workspace at;
@@ -252,6 +257,17 @@ static void collect_rows(waves *w)
     norma_replicas_collect(w->run->runtime->world, n, (double *)rows);
 }
 
+/* Small replicas are written many together: what is done is in the journal. */
+static norma_status flush_when_due(waves *w)
+{
+    double now = norma_progress_clock_local();
+    if (!norma_team_root_says(&w->world, now - w->flushed >= flush_interval))
+        return NORMA_OK;
+    NORMA_TRY(norma_result_flush(w->run->output.file));
+    w->flushed = norma_progress_clock_local();
+    return NORMA_OK;
+}
+
 static norma_status run_wave(waves *w)
 {
     int64_t end = w->first_unit + w->n_wave_units;
@@ -260,7 +276,7 @@ static norma_status run_wave(waves *w)
     collect_rows(w);
     for (int64_t unit = w->first_unit; unit < end; unit++)
         NORMA_TRY(in_cell(w, unit / w->n_replicas, finish_unit(w, unit)));
-    return norma_result_flush(w->run->output.file);
+    return flush_when_due(w);
 }
 
 static int64_t wave_length(const waves *w, int64_t n_groups)

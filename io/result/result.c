@@ -170,6 +170,7 @@ static void destroy(norma_result **file)
 {
     norma_result *f = *file;
     norma_result_forget_local(f);
+    norma_result_batch_destroy_local(&f->batch);
     norma_mem_free(f->samples);
     norma_mem_free(f->path);
     norma_mem_free(f->part);
@@ -313,6 +314,8 @@ static norma_status flush(norma_result *file)
 {
     struct stat about;
     norma_status status = file->rank == 0 ? norma_claim_check_root(file) : NORMA_OK;
+    if (status == NORMA_OK)
+        status = norma_result_spill_local(file);
     status = norma_agree(file->comm, status);
     if (status == NORMA_OK)
         status = norma_result_reserve(file, 0);

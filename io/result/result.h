@@ -70,6 +70,14 @@ NORMA_MUST_USE norma_status norma_result_write_local(norma_result *file, const c
                                                      norma_type type, const int64_t *start,
                                                      const int64_t *count, const void *data);
 
+/* The same, but kept in memory until a few megabytes are together or the file is flushed or closed:
+ * small writes then cost little, and those of neighbouring elements become one. A failure may show
+ * in a later call. start must not be NULL; a variable that is written so must be written in no
+ * other way before the next flush. */
+NORMA_MUST_USE norma_status norma_result_put_local(norma_result *file, const char *variable,
+                                                   norma_type type, const int64_t *start,
+                                                   const int64_t *count, const void *data);
+
 /* A text of any length as a scalar string dataset, "/configuration"; equal on all ranks. */
 NORMA_MUST_USE norma_status norma_result_write_text(norma_result *file, const char *dataset,
                                                     const char *long_name, const char *text);

@@ -20,6 +20,9 @@ typedef struct norma_sample {
     unsigned char *values; /* [n] of the type; owned */
 } norma_sample;
 
+/* Small writes that are kept in memory (io/result/result_batch.c). */
+typedef struct norma_batch norma_batch;
+
 struct norma_result {
     MPI_Comm comm; /* owned duplicate of the world */
     int rank;
@@ -32,7 +35,20 @@ struct norma_result {
     bool has_cells;   /* something was flushed */
     norma_sample *samples; /* [n_samples], capacity as counted; owned */
     int64_t n_samples, capacity;
+    norma_batch *batch; /* owned; NULL: none yet */
 };
+
+/* Number and lengths of the dimensions of a variable; NORMA_LIBRARY when it is not there or of
+ * another type. Local. */
+NORMA_MUST_USE norma_status norma_result_extent_local(norma_result *file, const char *variable,
+                                                      norma_type type, int *n,
+                                                      int64_t extent[NORMA_MAX_DIMENSIONS]);
+
+/* Writes what norma_result_put_local kept, and forgets it. Local. */
+NORMA_MUST_USE norma_status norma_result_spill_local(norma_result *file);
+
+/* Frees and nulls; NULL is allowed. Local. */
+void norma_result_batch_destroy_local(norma_batch **batch);
 
 /* Makes sure that the file system holds `bytes` more than the file has now: NORMA_IO naming both
  * numbers when it does not. Collective. */

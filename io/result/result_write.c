@@ -326,6 +326,17 @@ norma_status norma_result_write(norma_result *file, const char *variable, norma_
     return status;
 }
 
+norma_status norma_result_extent_local(norma_result *file, const char *variable, norma_type type,
+                                       int *n, int64_t extent[NORMA_MAX_DIMENSIONS])
+{
+    slab s = {.dataset = H5I_INVALID_HID, .space = H5I_INVALID_HID};
+    norma_status status = open_slab(file, variable, type, &s);
+    *n = s.n;
+    memcpy(extent, s.extent, sizeof s.extent);
+    close_slab(&s);
+    return status;
+}
+
 norma_status norma_result_write_replicated(norma_result *file, const char *variable,
                                            norma_type type, const int64_t *start,
                                            const int64_t *count, const void *data)

@@ -168,6 +168,52 @@ static void test_distributed_round_trip(void **state)
     norma_test_check_all(matrix_is_right("/by_columns"));
 }
 
+/* Rows of this rank in pieces, neighbours (rows) or from the last to the first (columns). */
+static norma_status keep_piece(norma_result *file, int64_t row, int64_t piece)
+{
+    enum { LENGTH = 17, N_PIECES = N_COLUMNS / LENGTH };
+    double data[LENGTH];
+    const int64_t at[] = {row, piece * LENGTH};
+    const int64_t back[] = {row, (N_PIECES - 1 - piece) * LENGTH};
+    const int64_t count[] = {1, LENGTH};
+    for (int64_t j = 0; j < LENGTH; j++)
+        data[j] = value_at(row, at[1] + j);
+    NORMA_TRY(norma_result_put_local(file, "/by_rows", NORMA_FLOAT64, at, count, data));
+    for (int64_t j = 0; j < LENGTH; j++)
+        data[j] = value_at(row, back[1] + j);
+    return norma_result_put_local(file, "/by_columns", NORMA_FLOAT64, back, count, data);
+}
+
+/* Small writes that are kept and merged hold what single ones would. */
+static void test_kept_writes(void **state)
+{
+    norma_result *file = NULL;
+    norma_status status = NORMA_OK;
+    int64_t first = 0;
+    const int64_t outside[] = {0, N_COLUMNS};
+    double value = 1;
+    (void)state;
+    start();
+    norma_test_ok_all(create(false, &file));
+    add_matrix(file);
+    norma_test_ok_all(norma_result_begin(file));
+    int64_t n =
+        norma_index_share(N_ROWS, norma_test_runtime->size, norma_test_runtime->rank, &first);
+    for (int64_t row = first; row < first + n && status == NORMA_OK; row++)
+        for (int64_t piece = 0; piece < N_COLUMNS / 17 && status == NORMA_OK; piece++)
+            status = keep_piece(file, row, piece);
+    norma_test_ok_all(status);
+    norma_test_fails_all(
+        norma_result_put_local(file, "/by_rows", NORMA_FLOAT64, outside, NULL, &value),
+        NORMA_LIBRARY, "of dimension 1, which has 1003");
+    norma_test_fails_all(
+        norma_result_put_local(file, "/nothing", NORMA_FLOAT64, outside, NULL, &value),
+        NORMA_LIBRARY, "no variable");
+    norma_test_ok_all(norma_result_close(&file, NORMA_RESULT_COMPLETE));
+    norma_test_check_all(matrix_is_right("/by_rows"));
+    norma_test_check_all(matrix_is_right("/by_columns"));
+}
+
 /* Elements nobody wrote are missing; those written one by one are there, whoever wrote them. */
 static void test_small_writes_and_missing(void **state)
 {
@@ -435,6 +481,7 @@ static void test_attributes_and_texts(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_distributed_round_trip),
+    cmocka_unit_test(test_kept_writes),
     cmocka_unit_test(test_small_writes_and_missing),
     cmocka_unit_test(test_life),
     cmocka_unit_test(test_two_runs_with_one_output),
