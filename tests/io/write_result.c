@@ -41,18 +41,46 @@ static norma_status add_axes(norma_result *file, const arguments *a)
     static const char *const distributions[] = {"he-normal", "orthogonal"};
     static const int8_t chosen[] = {1, 0};
     const norma_dimension axes[] = {
-        {"source_dist", 2, "1", "source distribution", NORMA_NAME, chosen, {2, distributions}},
-        {"replica", N_REPLICAS, "1", "replica", NORMA_INT32, numbers, {0, NULL}},
-        {"layer", N_LAYERS, "1", "layer of the target", NORMA_INT32, numbers, {0, NULL}},
-        {"tau", N_TAU, "1", "threshold", NORMA_FLOAT64, taus, {0, NULL}},
-        {"index", a->n_values, "1", "number of the value", NORMA_INT32, NULL, {0, NULL}},
+        {.name = "source_dist",
+         .length = 2,
+         .units = "1",
+         .long_name = "source distribution",
+         .type = NORMA_NAME,
+         .values = chosen,
+         .names = {2, distributions}},
+        {.name = "replica",
+         .length = N_REPLICAS,
+         .units = "1",
+         .long_name = "replica",
+         .type = NORMA_INT32,
+         .values = numbers},
+        {.name = "layer",
+         .length = N_LAYERS,
+         .units = "1",
+         .long_name = "layer of the target",
+         .type = NORMA_INT32,
+         .values = numbers},
+        {.name = "tau",
+         .length = N_TAU,
+         .units = "1",
+         .long_name = "threshold",
+         .type = NORMA_FLOAT64,
+         .values = taus},
+        {.name = "index",
+         .length = a->n_values,
+         .units = "1",
+         .long_name = "number of the value",
+         .type = NORMA_INT32},
     };
     for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++)
         NORMA_TRY(norma_schema_add_dimension(file, "/", &axes[i]));
     NORMA_TRY(norma_schema_add_group(file, "/layers/000"));
-    return norma_schema_add_dimension(
-        file, "/layers/000",
-        &(norma_dimension){"feature", N_FEATURES, "1", "feature", NORMA_INT32, NULL, {0, NULL}});
+    const norma_dimension feature = {.name = "feature",
+                                     .length = N_FEATURES,
+                                     .units = "1",
+                                     .long_name = "feature",
+                                     .type = NORMA_INT32};
+    return norma_schema_add_dimension(file, "/layers/000", &feature);
 }
 
 static norma_status add(norma_result *file, const char *name, norma_type type, const char *units,
