@@ -121,7 +121,7 @@ static void test_inertia_counts_eigenvalues(void **state)
 
 /* Where H grows, H H^T loses its small eigenvalues; counts are then those of the singular values.
  */
-static void check_fine_counts(int n_replicas)
+static void check_fine_counts(int n_replicas, int block)
 {
     enum { D = 9, N = 6, N_LAYERS = 150 };
     norma_chain_spec spec;
@@ -130,7 +130,7 @@ static void check_fine_counts(int n_replicas)
     norma_observable_request request = asking(BIT(SOFT_RANK) | BIT(SINGULAR_VALUE));
     request.n_singular = N;
     request.tau[0] = 0.5;
-    norma_chain *chain = make(&spec, &request, n_replicas);
+    norma_chain *chain = make(&spec, &request, block);
     double values[(1 + N) * 8];
     int lanes = norma_chain_n_lanes(chain), n_lost = 0;
     norma_test_ok(norma_chain_start(chain, 3, 0, 0, n_replicas));
@@ -154,8 +154,10 @@ static void check_fine_counts(int n_replicas)
 static void test_counts_beyond_rounding(void **state)
 {
     (void)state;
-    check_fine_counts(1);
-    check_fine_counts(3);
+    check_fine_counts(1, 1);
+    check_fine_counts(2, 2);
+    check_fine_counts(3, 4);
+    check_fine_counts(3, 8);
 }
 
 /* Values of one observable after `layers` layers, one a replica. */
