@@ -10,7 +10,7 @@ import time
 import h5py
 import numpy as np
 
-from program import MPIEXEC, NORMA, check, finish, folder, launch, wait_begun, wait_saved
+from program import MPIEXEC, NORMA, check, finish, folder, launch, wait_begun, wait_for, wait_saved
 
 TIMINGS = {"seconds"}
 # Six blocks of eight replicas: some seconds on one rank.
@@ -195,6 +195,13 @@ def test_signals(base, reference):
         same(reference, path, f"{name} on {ranks} ranks")
 
 
+def used_by(process):
+    """Seconds of processor time of a running process."""
+    with open(f"/proc/{process.pid}/stat", encoding="utf-8") as f:
+        user, system = f.read().rsplit(")", 1)[1].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
 def test_second_signal(base):
     """The echo of a signal is the same signal; another one later ends the run in mid-step."""
     path = f"{base}/second.h5"
@@ -210,6 +217,8 @@ def test_second_signal(base):
     process = start(["chain", "--width", "2500", "--observables", "sigma_min", "--depth", "100",
                      "--seed", "1", "--quiet", "--output", path], 1)
     wait_begun(process, path)
+    begun = used_by(process)  # a signal in front of the first step would end the run there
+    wait_for(process, lambda: used_by(process) > begun + 0.5, "second signal: no step is computed")
     os.kill(process.pid, signal.SIGUSR1)
     time.sleep(1.1)
     check(process.poll() is None, "second signal: a step takes longer than the wait")
