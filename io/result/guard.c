@@ -35,6 +35,16 @@ static bool is_write_error(int system_error)
     return false;
 }
 
+void norma_guard_append_limit_local(char *text, size_t size)
+{
+    struct rlimit limit;
+    size_t used = strlen(text);
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        snprintf(text + used, size - used,
+                 ": files of this process are limited to %llu bytes (ulimit -f)",
+                 (unsigned long long)limit.rlim_cur);
+}
+
 /* MPI-IO's texts are general ("unknown error"); the system's last word is better where there is
  * one. */
 static void note(int error, int system_error)
@@ -48,13 +58,8 @@ static void note(int error, int system_error)
     else if (error == MPI_SUCCESS || PMPI_Error_string(error, reason, &length) != MPI_SUCCESS)
         snprintf(reason, sizeof reason, "less was written than asked for");
     /* MPI-IO may have lost the system's word; the limit is worth a look in any case. */
-    struct rlimit limit;
-    size_t used = strlen(reason);
-    if ((system_error == EFBIG || !is_write_error(system_error)) &&
-        getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        snprintf(reason + used, sizeof reason - used,
-                 ": files of this process are limited to %llu bytes (ulimit -f)",
-                 (unsigned long long)limit.rlim_cur);
+    if (system_error == EFBIG || !is_write_error(system_error))
+        norma_guard_append_limit_local(reason, sizeof reason);
 }
 
 /* Notes a failed or incomplete write; what HDF5 sees is a complete one. Open MPI's collective

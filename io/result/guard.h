@@ -12,6 +12,7 @@
 #include "src/base/status.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Forgets earlier notes. Local. */
 void norma_guard_clear_local(void);
@@ -22,5 +23,9 @@ bool norma_guard_failed_local(void);
 /* The reason of the first failure since the last clear: what the system said ("No space left on
  * device"), else what MPI said. Valid until the next clear. Local. */
 const char *norma_guard_reason_local(void);
+
+/* Appends the limit on the size of this process's files to a text in `size` bytes; nothing where
+ * there is none. Local. */
+void norma_guard_append_limit_local(char *text, size_t size);
 
 #endif

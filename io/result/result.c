@@ -147,7 +147,7 @@ static norma_status check_space_root(const char *path, int64_t bytes)
 
 static norma_status check_root(const char *name, const norma_result_options *options)
 {
-    char part[PATH_MAX];
+    char part[PATH_MAX + sizeof ".part"];
     char path[PATH_MAX];
     NORMA_TRY(resolve_root(name, path));
     NORMA_TRY(check_path_root(path));
@@ -297,10 +297,14 @@ static norma_status reserve_root(norma_result *file, int64_t bytes)
     if (reason != ENOSPC && reason != EDQUOT && reason != EFBIG &&
         (double)(bytes + metadata_room) <= available)
         return NORMA_OK;
+    char why[160];
+    snprintf(why, sizeof why, "%s", strerror(reason));
+    if (reason == EFBIG)
+        norma_guard_append_limit_local(why, sizeof why);
     return NORMA_FAIL(NORMA_IO,
                       "cannot write %s: %lld bytes are needed for the file so far, %.0f are "
                       "available on top of what it has (%s)",
-                      file->part, (long long)length, available, strerror(reason));
+                      file->part, (long long)length, available, why);
 }
 
 norma_status norma_result_reserve(norma_result *file, int64_t bytes)
