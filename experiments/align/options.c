@@ -13,46 +13,6 @@
 static const char *const left_out[] = {"drawn", "last", NULL};
 static const char *const match_targets[] = {"replica", "drawn", NULL};
 
-static const norma_option shape_options[] = {
-    {.name = "c-out",
-     .type = NORMA_OPTION_INTEGER,
-     .many = NORMA_SWEEP,
-     .group = "Target",
-     .unit = "channels",
-     .unset_text = "as in the target's file",
-     .min = NORMA_AT_LEAST(1),
-     .max = NORMA_AT_MOST(1048576),
-     .help = "Output channels c2, whose order is searched for."},
-    {.name = "c-in",
-     .type = NORMA_OPTION_INTEGER,
-     .many = NORMA_SWEEP,
-     .group = "Target",
-     .unit = "channels",
-     .unset_text = "as in the target's file",
-     .min = NORMA_AT_LEAST(1),
-     .max = NORMA_AT_MOST(1048576),
-     .help = "Input channels c0."},
-    {.name = "channels",
-     .type = NORMA_OPTION_INTEGER,
-     .many = NORMA_SWEEP,
-     .group = "Target",
-     .unit = "channels",
-     .unset_text = "--c-out and --c-in",
-     .min = NORMA_AT_LEAST(1),
-     .max = NORMA_AT_MOST(1048576),
-     .help = "Both c2 and c0."},
-    {.name = "kernel",
-     .type = NORMA_OPTION_SHAPE,
-     .many = NORMA_SWEEP,
-     .group = "Target",
-     .unset_text = "as in the target's file; 1x1 (fully connected) without one",
-     .unit = "taps",
-     .min = NORMA_AT_LEAST(1),
-     .max = NORMA_AT_MOST(64),
-     .help = "Kernel Kt of the target."},
-    NORMA_OPTION_END,
-};
-
 static const norma_option options[] = {
     {.name = "left-out",
      .type = NORMA_OPTION_CHOICE,
@@ -61,27 +21,6 @@ static const norma_option options[] = {
      .choices = left_out,
      .help = "Which of the n features of id-cond and ortho-cond are left out: drawn at random for "
              "every replica, or the last ones, as norma reconstruct does."},
-    {.name = "target",
-     .type = NORMA_OPTION_PATH,
-     .group = "Target",
-     .placeholder = "FILE[:PATH]",
-     .unset_text = "random weights from --target-dist",
-     .help = "The target layer: an HDF5 file with a network, of which --layer is taken, or "
-             "FILE:PATH, one weight dataset."},
-    {.name = "layer",
-     .type = NORMA_OPTION_INTEGER,
-     .group = "Target",
-     .default_text = "0",
-     .min = NORMA_AT_LEAST(0),
-     .max = NORMA_AT_MOST(16777215),
-     .help = "Number of the layer in the network of --target, and in the file of --source."},
-    {.name = "target-dist",
-     .type = NORMA_OPTION_CHOICE,
-     .many = NORMA_SWEEP,
-     .group = "Target",
-     .default_text = "he-normal",
-     .names = &norma_law_names,
-     .help = "Law of a random target, drawn anew for every replica."},
     {.name = "target-hidden",
      .type = NORMA_OPTION_INTEGER,
      .many = NORMA_SWEEP,
@@ -178,8 +117,9 @@ static const norma_option options[] = {
 
 /* Behind each other they are the order of a sweep's dimensions. */
 #define OWN_TABLES                                                                                 \
-    shape_options, norma_pair_source_options, norma_pair_width_options, options,                   \
-        norma_config_random_options, norma_job_options, norma_config_run_options
+    norma_pair_shape_options, norma_pair_source_options, norma_pair_width_options,                 \
+        norma_pair_target_options, options, norma_config_random_options, norma_job_options,        \
+        norma_config_run_options
 
 static const norma_option *const tables[] = {OWN_TABLES, NULL};
 static const norma_option *const plan_tables[] = {OWN_TABLES, norma_plan_options, NULL};

@@ -14,77 +14,17 @@
 static const char *const methods[] = {"auto", "svd", "quadrature", "edges", NULL};
 static const char *const reductions[] = {"auto", "library", "two-stage", NULL};
 
-static const norma_option matrix_options[] = {
-    {.name = "c-out",
-     .type = NORMA_OPTION_INTEGER,
-     .many = NORMA_SWEEP,
-     .group = "Matrix",
-     .unit = "channels",
-     .unset_text = "as in the target's file",
-     .min = NORMA_AT_LEAST(1),
-     .max = NORMA_AT_MOST(1048576),
-     .help = "Output channels c2."},
-    {.name = "c-in",
-     .type = NORMA_OPTION_INTEGER,
-     .many = NORMA_SWEEP,
-     .group = "Matrix",
-     .unit = "channels",
-     .unset_text = "as in the target's file",
-     .min = NORMA_AT_LEAST(1),
-     .max = NORMA_AT_MOST(1048576),
-     .help = "Input channels c0."},
-    {.name = "channels",
-     .type = NORMA_OPTION_INTEGER,
-     .many = NORMA_SWEEP,
-     .group = "Matrix",
-     .unit = "channels",
-     .unset_text = "--c-out and --c-in",
-     .min = NORMA_AT_LEAST(1),
-     .max = NORMA_AT_MOST(1048576),
-     .help = "Both c2 and c0: a sweep such as 16,32,64 shows how distances to the limit law fall "
-             "with the size."},
-    {.name = "kernel",
-     .type = NORMA_OPTION_SHAPE,
-     .many = NORMA_SWEEP,
-     .group = "Matrix",
-     .unset_text = "as in the target's file; 1x1 (fully connected) without one",
-     .unit = "taps",
-     .min = NORMA_AT_LEAST(1),
-     .max = NORMA_AT_MOST(64),
-     .help = "Kernel Kt of the target."},
-    NORMA_OPTION_END,
-};
-
-static const norma_option target_options[] = {
+static const norma_option rule_options[] = {
     {.name = "width-rule",
      .type = NORMA_OPTION_CHOICE,
      .many = NORMA_SWEEP,
-     .group = "Matrix",
+     .group = "Width",
      .default_text = "max",
      .names = &norma_width_names,
      .help = "max: M is the whole feature matrix, n = c2 c0 |K| rows (CNN24 Thm 2.3). min: its n - "
-             "c2 rows beside the pivots of a target (CNN24 Thm 2.2), without the closing row."},
-    {.name = "target",
-     .type = NORMA_OPTION_PATH,
-     .group = "Matrix",
-     .placeholder = "FILE[:PATH]",
-     .unset_text = "random weights from --target-dist",
-     .help = "The target layer, whose ratios to its pivots the min rule needs: an HDF5 file with a "
-             "network, of which --layer is taken, or FILE:PATH, one weight dataset."},
-    {.name = "layer",
-     .type = NORMA_OPTION_INTEGER,
-     .group = "Matrix",
-     .default_text = "0",
-     .min = NORMA_AT_LEAST(0),
-     .max = NORMA_AT_MOST(16777215),
-     .help = "Number of the layer in the network of --target, and in the file of --source."},
-    {.name = "target-dist",
-     .type = NORMA_OPTION_CHOICE,
-     .many = NORMA_SWEEP,
-     .group = "Matrix",
-     .default_text = "he-normal",
-     .names = &norma_law_names,
-     .help = "Law of a random target of the min rule, drawn anew for every replica."},
+             "c2 rows beside the pivots of a target (CNN24 Thm 2.2), without the closing row; only "
+             "this rule "
+             "needs a target."},
     NORMA_OPTION_END,
 };
 
@@ -144,8 +84,9 @@ static const norma_option options[] = {
 
 /* Behind each other they are the order of a sweep's dimensions. */
 #define OWN_TABLES                                                                                 \
-    matrix_options, norma_pair_source_options, target_options, norma_pair_width_options, options,  \
-        norma_config_random_options, norma_job_options, norma_config_run_options
+    norma_pair_shape_options, norma_pair_source_options, rule_options, norma_pair_target_options,  \
+        norma_pair_width_options, options, norma_config_random_options, norma_job_options,         \
+        norma_config_run_options
 
 static const norma_option *const tables[] = {OWN_TABLES, NULL};
 static const norma_option *const plan_tables[] = {OWN_TABLES, norma_plan_options, NULL};
