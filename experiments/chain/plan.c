@@ -170,16 +170,11 @@ static norma_status print_time(const norma_chain_setup *setup, int64_t ranks,
 static norma_status print_plan(const norma_chain_setup *setup, const norma_plan_machine *machine,
                                double peak)
 {
-    char text[3][32];
     norma_chain_partition partition = {0};
     norma_status status = print_time(setup, machine->n_ranks, &partition);
     norma_chain_partition_clear(&partition);
     NORMA_TRY(status);
-    norma_plan_format_bytes_local(peak, text[0], sizeof text[0]);
-    norma_plan_format_bytes_local((double)machine->node_memory, text[1], sizeof text[1]);
-    norma_plan_format_bytes_local((double)norma_chain_output_bytes(setup), text[2], sizeof text[2]);
-    norma_log_result("# memory a rank %s, node memory %s, file at most %s", text[0], text[1],
-                     text[2]);
+    norma_plan_print_memory_local(machine, peak, (double)norma_chain_output_bytes(setup));
     return NORMA_OK;
 }
 

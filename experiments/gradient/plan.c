@@ -129,20 +129,15 @@ static norma_status print_cells(const norma_gradient_setup *setup, double *total
 static norma_status print_plan(const norma_gradient_setup *setup, const norma_plan_machine *machine,
                                double peak)
 {
-    char text[3][32];
+    char text[32];
     double total = 0;
     double longest = 0;
     NORMA_TRY(print_cells(setup, &total, &longest));
     double busy = fmin((double)machine->n_ranks, (double)setup->n_tasks);
-    norma_progress_format_seconds_local(fmax(total / busy, longest), text[0], sizeof text[0]);
+    norma_progress_format_seconds_local(fmax(total / busy, longest), text, sizeof text);
     norma_log_result("# time about %s on %lld ranks, of which %.0f are busy (%.3g core seconds)",
-                     text[0], (long long)machine->n_ranks, busy, total);
-    norma_plan_format_bytes_local(peak, text[0], sizeof text[0]);
-    norma_plan_format_bytes_local((double)machine->node_memory, text[1], sizeof text[1]);
-    norma_plan_format_bytes_local((double)norma_gradient_output_bytes(setup), text[2],
-                                  sizeof text[2]);
-    norma_log_result("# memory a rank %s, node memory %s, file at most %s", text[0], text[1],
-                     text[2]);
+                     text, (long long)machine->n_ranks, busy, total);
+    norma_plan_print_memory_local(machine, peak, (double)norma_gradient_output_bytes(setup));
     return NORMA_OK;
 }
 

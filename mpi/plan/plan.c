@@ -2,6 +2,7 @@
 
 #include "mpi/plan/node_memory.h"
 #include "mpi/runtime/agree.h"
+#include "mpi/runtime/log.h"
 #include "src/base/mem.h"
 
 #include <cblas.h>
@@ -50,6 +51,17 @@ void norma_plan_format_bytes_local(double bytes, char *text, int length)
         unit++;
     }
     snprintf(text, (size_t)length, unit == 0 ? "%.0f %s" : "%.2f %s", bytes, units[unit]);
+}
+
+void norma_plan_print_memory_local(const norma_plan_machine *machine, double bytes_a_rank,
+                                   double file_bytes)
+{
+    char text[3][32];
+    norma_plan_format_bytes_local(bytes_a_rank, text[0], sizeof text[0]);
+    norma_plan_format_bytes_local((double)machine->node_memory, text[1], sizeof text[1]);
+    norma_plan_format_bytes_local(file_bytes, text[2], sizeof text[2]);
+    norma_log_result("# memory a rank %s, node memory %s, file at most %s", text[0], text[1],
+                     text[2]);
 }
 
 /* Ranks of one node that hold `bytes` each fit its memory. Compared as doubles: no wrap. */

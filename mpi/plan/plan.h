@@ -39,6 +39,10 @@ NORMA_MUST_USE norma_status norma_plan_check_local(const norma_plan_machine *mac
 /* "1.25 GiB", "12.0 MiB", "512 B" into text[length]. Local. */
 void norma_plan_format_bytes_local(double bytes, char *text, int length);
 
+/* Prints "# memory a rank ..., node memory ..., file at most ..." on stdout. Local. */
+void norma_plan_print_memory_local(const norma_plan_machine *machine, double bytes_a_rank,
+                                   double file_bytes);
+
 /* The largest of all ranks. Collective over the runtime's world. */
 int64_t norma_plan_peak_memory(const norma_runtime *runtime);
 
