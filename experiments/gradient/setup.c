@@ -78,7 +78,7 @@ static norma_status make_cell(const norma_gradient_setup *setup, int64_t i)
     return NORMA_OK;
 }
 
-/* What needs the recorded layers, which need all depths. */
+/* The rest of a cell needs the recorded layers, which need the depths of all cells. */
 static norma_status finish_cell(norma_gradient_setup *setup, norma_gradient_cell *cell)
 {
     norma_gradient_request *request = &cell->request;

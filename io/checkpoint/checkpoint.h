@@ -59,8 +59,7 @@ bool norma_checkpoint_resumed_local(const norma_checkpoint *checkpoint);
 typedef norma_status (*norma_checkpoint_visit)(void *context, int64_t task, const void *bytes,
                                                int64_t size);
 
-/* What becomes of the entries of journals, on rank 0. Functions that are NULL have nothing to do.
- */
+/* Receives the entries of all journals on rank 0. Functions that are NULL have nothing to do. */
 typedef struct norma_checkpoint_visitor {
     void *context;
     norma_checkpoint_visit finished; /* once for each finished task */

@@ -1,8 +1,8 @@
 #ifndef NORMA_ALIGN_COMPLEMENT_H
 #define NORMA_ALIGN_COMPLEMENT_H
 /*
- * What a matrix cannot reach: an orthonormal basis of the complement of its range, by a complete QR
- * factorization M = Q R, of which it is the last n - r columns of Q. Columns are exchanged (dgeqp3)
+ * The complement of a matrix's range: its orthonormal basis is the last n - r columns of Q in a
+ * complete QR factorization M = Q R. Columns are exchanged (dgeqp3)
  * where the plain factor R is too badly conditioned to show that the rank is full.
  */
 #include "src/base/status.h"

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What others call a member. */
+/* Another program's name for a member. */
 typedef struct norma_synonym {
     const char *other, *name;
 } norma_synonym;

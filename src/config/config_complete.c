@@ -2,7 +2,7 @@
 
 #include "src/config/config_value.h"
 
-/* What may follow a flag: names, FILE, or NONE where only the user knows it. */
+/* A flag is followed by one of some names, by FILE, or by NONE where only the user knows it. */
 static void append_values(const norma_option *option, norma_text *out)
 {
     norma_names names = norma_config_names(option);

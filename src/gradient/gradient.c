@@ -316,7 +316,7 @@ static norma_status step_backward(norma_gradient *g)
     const int64_t exponent = g->exponent[layer % g->segment];
     const double *h = NULL, *z = NULL;
     norma_gradient_loaded(g, layer, &h, &z);
-    g->draw.layer = g->weights.draw.layer = layer;
+    g->draw.layer = layer;
     g->weights.draw = g->draw;
     norma_gradient_map_set(&g->map, layer, z);
     if (g->request.per_sample && layer == g->request.depth - 1)

@@ -1,4 +1,4 @@
-"""What Norma writes as configuration it takes back: command lines that together set the options of all
+"""Norma takes back the configurations that it writes: command lines that together set the options of all
 subcommands, each run again from the text and from the result that it wrote; texts from pipes and other files."""
 import os
 import re

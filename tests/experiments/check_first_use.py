@@ -1,4 +1,4 @@
-"""What a first run meets: targets without a range, features beside source weights, results read from another
+"""Obstacles of a first run: targets without a range, features beside source weights, results read from another
 folder, files that are not there, a shift that costs many digits, what a run says about itself."""
 import os
 import re

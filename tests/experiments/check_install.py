@@ -35,7 +35,7 @@ def check_manual(page):
 
 
 def completions(script, *words):
-    """What bash offers behind these words, the last of them unfinished."""
+    """The words that bash offers behind these, the last of which is unfinished."""
     test = ('. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
             '_norma norma "${@: -1}" "${@: -2:1}"; printf "%s\\n" "${COMPREPLY[@]}"')
     done = subprocess.run(["bash", "-c", test, "bash", script, "norma", *words], capture_output=True, text=True)

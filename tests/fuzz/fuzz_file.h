@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What libFuzzer calls with every input. Returns 0. */
+/* libFuzzer calls this with every input. Returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Puts the bytes into a file whose name is returned; the next call replaces them. */
