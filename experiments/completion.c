@@ -15,7 +15,10 @@ static const char end[] =
     "    esac\n"
     "    case $word in -*) values=$options ;; esac\n"
     "    COMPREPLY=()\n"
-    "    case $values in FILE | NONE) return ;; esac\n"
+    "    case $values in\n"
+    "    FILE) return ;; # the names of files, as -o default offers them\n"
+    "    NONE) compopt +o bashdefault +o default; return ;;\n"
+    "    esac\n"
     "    mapfile -t COMPREPLY < <(compgen -W \"${values:-$options}\" -- \"$word\")\n"
     "}\n"
     "complete -o bashdefault -o default -F _norma norma\n";

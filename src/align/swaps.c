@@ -90,7 +90,7 @@ static void anneal(state *s, int64_t n_sweeps)
     int64_t n_steps = n_sweeps * c2 * (c2 - 1) / 2;
     double temperature = c2 > 1 ? typical_change(s) : 0;
     int64_t n_accepted = 0;
-    double factor = pow(coldest, 1 / (double)(n_steps > 0 ? n_steps : 1));
+    double factor = c2 > 1 ? pow(coldest, 1 / (double)n_steps) : 1;
     for (int64_t t = 0; t < n_steps; t++) {
         int64_t i = 0;
         int64_t k = 0;
@@ -129,7 +129,8 @@ static norma_status run(const norma_align_problem *problem, const norma_align_op
             norma_align_draws_shuffle(&s.draws, c2, s.permutation);
         measure(&s);
         keep_best(&s);
-        anneal(&s, n_sweeps);
+        if (n_sweeps > 0)
+            anneal(&s, n_sweeps);
         descend(&s);
     }
     *n_evaluations += s.n_evaluations;

@@ -154,6 +154,11 @@ def check_searches(folder):
     equal = np.sum(rmse[..., :2] <= rmse[..., 3:] * (1 + 1e-10), axis=1)
     program.check(np.all(equal >= 9), f"optimum found {equal} times of 10")
     program.check(np.all(np.abs(rmse[1, :, 2] - rmse[1, :, 3]) < 1e-14), "id-cond: assignment is not the optimum")
+    run("one start", ["--channels", 16, "--excess", -40, "--search", "swaps,anneal", "--restarts", 1, "--anneal-starts", 1,
+                      "--replicas", 30, "--seed", 3], out, 2)
+    swaps, anneal = np.mean(numbers(out, "criterion")[0], axis=0)
+    print(f"one start: criterion {anneal:.3f} by annealing and descent, {swaps:.3f} by descent alone")
+    program.check(anneal < 0.8 * swaps, "annealing gains nothing over descent alone")
 
 
 def check_targets(folder):

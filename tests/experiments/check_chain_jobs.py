@@ -144,6 +144,18 @@ def test_damage(base, reference):
     same(reference, path, "damage")
 
 
+def test_lost_records(base, reference):
+    """Journals lose their second half, with records that saved states go on from: those blocks begin anew."""
+    path = f"{base}/lost.h5"
+    stop(LONG, path, 1, "lost records")
+    journals = [f"{path}.ckpt/{name}" for name in os.listdir(path + ".ckpt") if name.startswith("done-")]
+    check(any(os.path.getsize(name) for name in journals), "lost records: nothing was recorded")
+    for name in journals:
+        os.truncate(name, os.path.getsize(name) // 2)
+    resume_until_done(LONG, path, 2, "lost records")
+    same(reference, path, "lost records")
+
+
 def test_all_damaged(base):
     """Every saved state of a task is damaged: the run says so and begins that task anew."""
     path = f"{base}/all_damaged.h5"
@@ -289,6 +301,7 @@ def main():
         test_ranks(base, reference)
         test_kills(base, reference)
         test_damage(base, reference)
+        test_lost_records(base, reference)
         test_all_damaged(base)
         test_second_run(base, reference)
         test_signals(base, reference)

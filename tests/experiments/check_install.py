@@ -36,7 +36,7 @@ def check_manual(page):
 
 def completions(script, *words):
     """The words that bash offers behind these, the last of which is unfinished."""
-    test = ('. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
+    test = ('compopt() { printf "no-files\\n"; }; . "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
             '_norma norma "${@: -1}" "${@: -2:1}"; printf "%s\\n" "${COMPREPLY[@]}"')
     done = subprocess.run(["bash", "-c", test, "bash", script, "norma", *words], capture_output=True, text=True)
     program.check(done.returncode == 0 and not done.stderr, f"completion of {words}: {done.stderr}")
@@ -49,7 +49,8 @@ def check_completion(script):
                             (["reconstruct", "--solver", ""], solvers),
                             (["reconstruct", "--solver", "lbfgs-s"], [s for s in solvers if s.startswith("lbfgs-s")]),
                             (["chain", "--dep"], ["--depth"]), (["plan", "reconstruct", "--c-o"], ["--c-out"]),
-                            (["info", ""], []), (["reconstruct", "--c-out", ""], []),
+                            (["info", ""], []), (["reconstruct", "--c-out", ""], ["no-files"]),
+                            (["reconstruct", "--target", ""], []),
                             (["list", "solv"], ["solvers"]), (["diff", "a.h5", "--tol"], ["--tolerance"])):
         found = completions(script, *words)
         program.check(found == expected, f"completion of {words} offers {found}, not {expected}")

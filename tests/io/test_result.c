@@ -184,6 +184,23 @@ static norma_status keep_piece(norma_result *file, int64_t row, int64_t piece)
     return norma_result_put_local(file, "/by_columns", NORMA_FLOAT64, back, count, data);
 }
 
+/* Two rows of this rank (or the last one) in pieces that are neighbours, but whose values are not
+ * one run in the file: they must not be merged. */
+static norma_status keep_block(norma_result *file, int64_t row, int64_t n_rows)
+{
+    enum { LENGTH = 17, N_PIECES = N_COLUMNS / LENGTH };
+    double data[2 * LENGTH];
+    const int64_t count[] = {n_rows, LENGTH};
+    for (int64_t piece = 0; piece < N_PIECES; piece++) {
+        const int64_t at[] = {row, piece * LENGTH};
+        for (int64_t i = 0; i < n_rows; i++)
+            for (int64_t j = 0; j < LENGTH; j++)
+                data[i * LENGTH + j] = value_at(row + i, at[1] + j);
+        NORMA_TRY(norma_result_put_local(file, "/by_blocks", NORMA_FLOAT64, at, count, data));
+    }
+    return NORMA_OK;
+}
+
 /* Small writes that are kept and merged hold what single ones would. */
 static void test_kept_writes(void **state)
 {
@@ -196,12 +213,15 @@ static void test_kept_writes(void **state)
     start();
     norma_test_ok_all(create(false, &file));
     add_matrix(file);
+    norma_test_ok_all(add_variable(file, "/", "by_blocks", NORMA_FLOAT64, "row", "column"));
     norma_test_ok_all(norma_result_begin(file));
     int64_t n =
         norma_index_share(N_ROWS, norma_test_runtime->size, norma_test_runtime->rank, &first);
     for (int64_t row = first; row < first + n && status == NORMA_OK; row++)
         for (int64_t piece = 0; piece < N_COLUMNS / 17 && status == NORMA_OK; piece++)
             status = keep_piece(file, row, piece);
+    for (int64_t row = first; row < first + n && status == NORMA_OK; row += 2)
+        status = keep_block(file, row, row + 1 < first + n ? 2 : 1);
     norma_test_ok_all(status);
     norma_test_fails_all(
         norma_result_put_local(file, "/by_rows", NORMA_FLOAT64, outside, NULL, &value),
@@ -212,6 +232,7 @@ static void test_kept_writes(void **state)
     norma_test_ok_all(norma_result_close(&file, NORMA_RESULT_COMPLETE));
     norma_test_check_all(matrix_is_right("/by_rows"));
     norma_test_check_all(matrix_is_right("/by_columns"));
+    norma_test_check_all(matrix_is_right("/by_blocks"));
 }
 
 /* Elements nobody wrote are missing; those written one by one are there, whoever wrote them. */
