@@ -72,6 +72,28 @@ SMALL = ["--width", "12,20", "--batch", 10, "--depth", "1,40", "--norm", "bn-cen
          "--per-sample", "--segment", 7, "--record", "log"]
 
 
+def check_scale(folder):
+    """Normalization forgets the scale of its input: gradients of weights do not change with it, and the Jacobian of the
+    first window changes by its inverse."""
+    dice = np.random.default_rng(2)
+    data = os.path.join(folder, "scale.h5")
+    shifts = {"one": 0, "large": 40, "small": -40}
+    x = dice.standard_normal((4, 6))
+    with h5py.File(data, "w") as f:
+        for name, shift in shifts.items():
+            f[name] = x * 2.0 ** shift
+    for norm in "bn", "bn-centered", "rms":
+        found = {}
+        for name, shift in shifts.items():
+            path = os.path.join(folder, f"{norm}_{name}.h5")
+            run(["--batch", 4, "--depth", 5, "--norm", norm, "--jacobian", 2, "--seed", 4, "--input", f"{data}:{name}"], path)
+            with h5py.File(path) as f:
+                found[name] = f["log_grad_norm"][0, :5], f["log_jacobian_norm"][0] + np.array([shift, 0]) * np.log(2)
+        for name in "large", "small":
+            for what, a, b in zip(("gradients", "Jacobians"), found["one"], found[name]):
+                program.check(np.abs(a - b).max() < 1e-12, f"{norm}, {name} input: {what} {b}, not {a}")
+
+
 def check_ranks(folder):
     """1 to 4 ranks, more ranks than replicas, segments of other lengths: the same bytes."""
     path, other = (os.path.join(folder, name) for name in ("ranks.h5", "other.h5"))
@@ -200,6 +222,7 @@ def check_gains(folder):
 def main():
     with program.folder() as folder:
         check_numpy(folder)
+        check_scale(folder)
         check_ranks(folder)
         check_corners(folder)
         check_gains(folder)
