@@ -1,5 +1,5 @@
 /* io/result/result and io/result/schema: distributed writes read back by one process, the life of a
- * file, what is refused. */
+ * file, wrong calls. */
 #include "tests/harness/mpi_harness.h"
 
 #include "io/result/h5.h"
@@ -378,45 +378,6 @@ static void test_abandoned_with_and_without_cells(void **state)
     norma_log_set_level_local(NORMA_LOG_NORMAL);
 }
 
-static void write_text_file_root(const char *name, const char *text)
-{
-    if (norma_test_runtime->rank == 0) {
-        FILE *stream = fopen(name, "w");
-        fputs(text, stream);
-        fclose(stream);
-    }
-    MPI_Barrier(world());
-}
-
-static norma_status create_at(const char *name, bool force, int64_t bytes)
-{
-    norma_result *file = NULL;
-    norma_status status = norma_result_create(
-        world(), name, &(norma_result_options){.force = force, .bytes = bytes}, &file);
-    norma_result_abandon(&file);
-    return status;
-}
-
-static void test_refusals(void **state)
-{
-    (void)state;
-    start();
-    norma_test_fails_all(create_at("", false, 0), NORMA_CONFIG, "no file name");
-    norma_test_fails_all(create_at("./", false, 0), NORMA_CONFIG, "no file name");
-    norma_test_fails_all(create_at("no_such_folder/a.h5", false, 0), NORMA_IO, "no_such_folder");
-    norma_test_fails_all(create_at("/dev/null", true, 0), NORMA_CONFIG, "no regular file");
-    norma_test_fails_all(create_at("/proc/a.h5", false, 0), NORMA_IO, "/proc/a.h5");
-    norma_test_fails_all(create_at(path, false, (int64_t)1 << 60), NORMA_LIMIT,
-                         "needs 1152921504606846976 bytes");
-    write_text_file_root(path, "my notes, worth more than a run\n");
-    norma_test_fails_all(create_at(path, false, 0), NORMA_CONFIG, "not an HDF5 file");
-    norma_test_fails_all(create_at(path, true, 0), NORMA_CONFIG, "not even with --force");
-    norma_test_check_all(!exists(part));
-    norma_test_fails_all(norma_info_print(world(), path), NORMA_CONFIG, "is not an HDF5 file");
-    norma_test_fails_all(norma_info_print(world(), "nothing.h5"), NORMA_CONFIG, "nothing.h5: No");
-    norma_test_fails_all(norma_info_print(world(), "."), NORMA_CONFIG, "a folder");
-}
-
 static void test_wrong_calls(void **state)
 {
     norma_result *file = NULL;
@@ -508,7 +469,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_two_runs_with_one_output),
     cmocka_unit_test(test_output_taken_by_another),
     cmocka_unit_test(test_abandoned_with_and_without_cells),
-    cmocka_unit_test(test_refusals),
     cmocka_unit_test(test_wrong_calls),
     cmocka_unit_test(test_attributes_and_texts),
 };

@@ -1,7 +1,9 @@
-/* io/result/result: writes that fail on one rank or on all, at once or unnoticed. All ranks must
- * learn of them, nobody may wait, and nothing may be left that looks finished. */
+/* io/result/result: names that are refused; writes that fail on one rank or on all, at once or
+ * unnoticed. All ranks must learn of them, nobody may wait, and nothing may be left that looks
+ * finished. */
 #include "tests/harness/mpi_harness.h"
 
+#include "io/result/info.h"
 #include "io/result/result.h"
 #include "src/base/index.h"
 #include "src/base/mem.h"
@@ -19,11 +21,10 @@ enum { MEDIUM = 300000, LARGE = 2200000 };
 static char path[64], part[80];
 static struct rlimit old_limit;
 
-/* A new file with the variable /values of n elements. The names hold the number of ranks: tests run
- * side by side. */
-static norma_result *start(int64_t n)
+/* Names this program's files (with the number of ranks: tests run side by side), and removes those
+ * of an earlier run. */
+static void clear(void)
 {
-    norma_result *file = NULL;
     snprintf(path, sizeof path, "test_result_failure_%d.h5", norma_test_runtime->size);
     snprintf(part, sizeof part, "%s.part", path);
     norma_status_clear();
@@ -32,6 +33,13 @@ static norma_result *start(int64_t n)
         unlink(part);
     }
     MPI_Barrier(norma_test_runtime->world);
+}
+
+/* A new file with the variable /values of n elements. */
+static norma_result *start(int64_t n)
+{
+    norma_result *file = NULL;
+    clear();
     norma_test_ok_all(
         norma_result_create(norma_test_runtime->world, path, &(norma_result_options){0}, &file));
     norma_test_ok_all(norma_schema_add_dimension(
@@ -163,7 +171,51 @@ static int remember_limit(void **state)
     return getrlimit(RLIMIT_FSIZE, &old_limit);
 }
 
+static void write_text_file_root(const char *name, const char *text)
+{
+    if (norma_test_runtime->rank == 0) {
+        FILE *stream = fopen(name, "w");
+        fputs(text, stream);
+        fclose(stream);
+    }
+    MPI_Barrier(norma_test_runtime->world);
+}
+
+static norma_status create_at(const char *name, bool force, int64_t bytes)
+{
+    norma_result *file = NULL;
+    norma_status status =
+        norma_result_create(norma_test_runtime->world, name,
+                            &(norma_result_options){.force = force, .bytes = bytes}, &file);
+    norma_result_abandon(&file);
+    return status;
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    clear();
+    norma_test_fails_all(create_at("", false, 0), NORMA_CONFIG, "no file name");
+    norma_test_fails_all(create_at("./", false, 0), NORMA_CONFIG, "no file name");
+    norma_test_fails_all(create_at("no_such_folder/a.h5", false, 0), NORMA_IO, "no_such_folder");
+    norma_test_fails_all(create_at("/dev/null", true, 0), NORMA_CONFIG, "no regular file");
+    norma_test_fails_all(create_at("/proc/a.h5", false, 0), NORMA_IO, "/proc/a.h5");
+    norma_test_fails_all(create_at(path, false, (int64_t)1 << 60), NORMA_LIMIT,
+                         "needs 1152921504606846976 bytes");
+    write_text_file_root(path, "my notes, worth more than a run\n");
+    norma_test_fails_all(create_at(path, false, 0), NORMA_CONFIG, "not an HDF5 file");
+    norma_test_fails_all(create_at(path, true, 0), NORMA_CONFIG, "not even with --force");
+    norma_test_check_all(access(part, F_OK) != 0);
+    norma_test_fails_all(norma_info_print(norma_test_runtime->world, path), NORMA_CONFIG,
+                         "is not an HDF5 file");
+    norma_test_fails_all(norma_info_print(norma_test_runtime->world, "nothing.h5"), NORMA_CONFIG,
+                         "nothing.h5: No");
+    norma_test_fails_all(norma_info_print(norma_test_runtime->world, "."), NORMA_CONFIG,
+                         "a folder");
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_refusals),
     cmocka_unit_test_setup(test_local_write_on_one_rank, remember_limit),
     cmocka_unit_test(test_write_on_one_rank),
     cmocka_unit_test(test_write_on_all_ranks),
