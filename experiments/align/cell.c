@@ -1,6 +1,7 @@
 #include "experiments/align/cell.h"
 
 #include "experiments/align/options.h"
+#include "experiments/job/search_options.h"
 #include "src/align/draws.h"
 #include "src/base/mem.h"
 
@@ -13,12 +14,7 @@ enum { TENSOR_LEFT = 1, TENSOR_RIGHT = 2, TENSOR_MASK = 3, TENSOR_FEATURES = 3 }
 static void init_search(const norma_config *config, norma_align_cell *cell)
 {
     cell->n_searches = (int)norma_align_list_searches(config, cell->searches);
-    cell->options =
-        (norma_align_options){.n_random = norma_config_get_integer(config, 0, "random"),
-                              .n_restarts = norma_config_get_integer(config, 0, "restarts"),
-                              .n_anneals = norma_config_get_integer(config, 0, "anneal-starts"),
-                              .n_sweeps = norma_config_get_integer(config, 0, "anneal-sweeps"),
-                              .seed = cell->pair.seed};
+    cell->options = norma_search_options_get(config, cell->pair.seed);
 }
 
 static void init_matching(const norma_config *config, norma_align_cell *cell)

@@ -4,6 +4,7 @@
 #include "experiments/job/pair.h"
 #include "experiments/job/pair_options.h"
 #include "experiments/job/plan_options.h"
+#include "experiments/job/search_options.h"
 #include "src/align/searches.h"
 #include "src/config/config_common.h"
 #include "src/random/law.h"
@@ -46,38 +47,10 @@ static const norma_option options[] = {
      .names = &norma_align_search_names,
      .unset_text = "none,greedy,swaps; nothing where --match-trials is given",
      .help = "How a permutation of the target's rows is searched for."},
-    {.name = "random",
-     .type = NORMA_OPTION_INTEGER,
-     .group = "Search",
-     .default_text = "1000",
-     .unit = "permutations",
-     .min = NORMA_AT_LEAST(1),
-     .max = NORMA_AT_MOST(1000000000),
-     .help = "Permutations that the search random draws."},
-    {.name = "restarts",
-     .type = NORMA_OPTION_INTEGER,
-     .group = "Search",
-     .default_text = "100",
-     .unit = "starts",
-     .min = NORMA_AT_LEAST(1),
-     .max = NORMA_AT_MOST(1000000),
-     .help = "Starts of swaps: the first from the result of greedy, the others at random."},
-    {.name = "anneal-starts",
-     .type = NORMA_OPTION_INTEGER,
-     .group = "Search",
-     .default_text = "10",
-     .unit = "starts",
-     .min = NORMA_AT_LEAST(1),
-     .max = NORMA_AT_MOST(1000000),
-     .help = "The same of anneal."},
-    {.name = "anneal-sweeps",
-     .type = NORMA_OPTION_INTEGER,
-     .group = "Search",
-     .default_text = "200",
-     .unit = "sweeps",
-     .min = NORMA_AT_LEAST(1),
-     .max = NORMA_AT_MOST(1000000),
-     .help = "Length of an annealing: in a sweep as many exchanges are tried as there are pairs."},
+    NORMA_OPTION_END,
+};
+
+static const norma_option match_options[] = {
     {.name = "match-trials",
      .type = NORMA_OPTION_INTEGER,
      .group = "Matching",
@@ -118,8 +91,8 @@ static const norma_option options[] = {
 /* Behind each other they are the order of a sweep's dimensions. */
 #define OWN_TABLES                                                                                 \
     norma_pair_shape_options, norma_pair_source_options, norma_pair_width_options,                 \
-        norma_pair_target_options, options, norma_config_random_options, norma_job_options,        \
-        norma_config_run_options
+        norma_pair_target_options, options, norma_search_options, match_options,                   \
+        norma_config_random_options, norma_job_options, norma_config_run_options
 
 static const norma_option *const tables[] = {OWN_TABLES, NULL};
 static const norma_option *const plan_tables[] = {OWN_TABLES, norma_plan_options, NULL};
@@ -152,23 +125,6 @@ static norma_status refuse(const norma_config *config, const char *name, const c
                       why);
 }
 
-/* Searches that need features of single weights, and laws that have none. */
-static norma_status check_laws(const norma_config *config, const int *searches, int64_t n)
-{
-    for (int64_t s = 0; s < n; s++) {
-        if (!norma_align_search_get(searches[s])->single || norma_config_has(config, "source"))
-            continue;
-        for (int64_t cell = 0; cell < norma_config_get_sweep(config)->n_cells; cell++)
-            if (strcmp(norma_config_get_text(config, cell, "source-dist"), "id-cond") != 0)
-                return NORMA_FAIL(norma_config_blame(config, "search"),
-                                  "%s: %s needs features of a single weight each: --source-dist "
-                                  "id-cond",
-                                  norma_config_where(config, "search"),
-                                  norma_align_search_get(searches[s])->name);
-    }
-    return NORMA_OK;
-}
-
 norma_status norma_align_check_options(const norma_config *config)
 {
     static const char *const random_only[] = {"target-hidden", "target-density"};
@@ -190,7 +146,9 @@ norma_status norma_align_check_options(const norma_config *config)
         norma_config_has(config, "target"))
         return refuse(config, "match-target",
                       "drawn targets are random, but --target names a file");
-    return check_laws(config, searches, n);
+    for (int64_t s = 0; s < n; s++)
+        NORMA_TRY(norma_search_options_check(config, "search", searches[s]));
+    return NORMA_OK;
 }
 
 int64_t norma_align_list_searches(const norma_config *config, int *searches)

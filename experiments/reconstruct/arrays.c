@@ -109,6 +109,17 @@ static norma_status add_values(norma_reconstruct_output *output, const char *gro
                           .long_name = "singular values of M, largest first"});
 }
 
+static norma_status add_order(norma_reconstruct_output *output, const char *group)
+{
+    return norma_schema_add_variable(
+        output->file, group,
+        &(norma_variable){.name = "permutation",
+                          .type = NORMA_INT32,
+                          .dimensions = {"replica", "channel"},
+                          .units = "1",
+                          .long_name = "output channel of the target that a channel computes"});
+}
+
 /* Attributes with which a reader can run the pair without Norma. */
 static norma_status set_layer_attributes(norma_reconstruct_output *output, const char *group,
                                          const norma_reconstruct_cell *cell,
@@ -142,11 +153,16 @@ static norma_status set_layer_attributes(norma_reconstruct_output *output, const
     return norma_result_set_double(output->file, group, "bn_eps", cell->bn_eps);
 }
 
+bool norma_reconstruct_output_has_arrays(const norma_reconstruct_output *output)
+{
+    return output->save_gamma || output->save_weights || output->save_values || output->with_orders;
+}
+
 norma_status norma_reconstruct_output_add_cell(norma_reconstruct_output *output,
                                                const norma_reconstruct_cell *cell)
 {
     char group[MOST_PATH];
-    if (!output->save_gamma && !output->save_weights && !output->save_values)
+    if (!norma_reconstruct_output_has_arrays(output))
         return NORMA_OK;
     for (int64_t i = 0; i < cell->n_layers; i++) {
         const norma_reconstruct_layer *layer = &cell->layers[i];
@@ -177,6 +193,8 @@ norma_status norma_reconstruct_output_add_cell(norma_reconstruct_output *output,
             NORMA_TRY(add_weights(output, group, layer));
         if (output->save_values)
             NORMA_TRY(add_values(output, group, norma_reconstruct_values_count(cell, i)));
+        if (output->with_orders)
+            NORMA_TRY(add_order(output, group));
     }
     return NORMA_OK;
 }
@@ -305,6 +323,24 @@ done:
     return status;
 }
 
+static norma_status write_order(const norma_reconstruct_writer *writer, const char *group,
+                                const norma_reconstruct_layer *layer, int64_t replica)
+{
+    int64_t c2 = layer->shape.n_channels_out;
+    const int64_t start[] = {replica, 0};
+    const int64_t count[] = {1, c2};
+    int32_t *rows = NULL;
+    char path[2 * MOST_PATH];
+    NORMA_TRY(NORMA_ALLOC(rows, c2));
+    for (int64_t i = 0; i < c2; i++)
+        rows[i] = (int32_t)layer->permutation[i];
+    snprintf(path, sizeof path, "%s/permutation", group);
+    norma_status status =
+        norma_reconstruct_writer_put_local(writer, path, NORMA_INT32, start, count, rows);
+    NORMA_FREE(rows);
+    return status;
+}
+
 norma_status norma_reconstruct_output_arrays(const norma_reconstruct_writer *writer,
                                              const norma_reconstruct_cell *cell, int64_t replica,
                                              int64_t layer)
@@ -317,6 +353,9 @@ norma_status norma_reconstruct_output_arrays(const norma_reconstruct_writer *wri
                                    write_maps(writer, group, &cell->layers[layer], replica)));
     if (output->save_weights)
         NORMA_TRY(write_weights(writer, group, &cell->layers[layer], replica));
+    if (output->with_orders)
+        NORMA_TRY(norma_team_agree(writer->team,
+                                   write_order(writer, group, &cell->layers[layer], replica)));
     if (output->save_values)
         NORMA_TRY(write_row(writer, group, "singular_value", replica,
                             norma_reconstruct_values_count(cell, layer),

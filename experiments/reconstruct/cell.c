@@ -1,5 +1,6 @@
 /* A cell of the sweep: shapes, widths and target weights of its layers. */
 #include "experiments/job/sweep_dimensions.h"
+#include "experiments/reconstruct/construct/alignment.h"
 #include "experiments/reconstruct/options.h"
 #include "experiments/reconstruct/setup.h"
 #include "experiments/reconstruct/skip.h"
@@ -259,11 +260,27 @@ norma_status norma_reconstruct_cell_init(const norma_config *config,
         if (status != NORMA_OK)
             return norma_status_context(status, "layer %lld: ", (long long)i);
     }
-    return check_epsilon(config, cell);
+    NORMA_TRY(check_epsilon(config, cell));
+    return norma_reconstruct_alignment_init(config, shapes_only, cell);
+}
+
+norma_status norma_reconstruct_in_cell(const norma_config *config, int64_t cell,
+                                       norma_status status)
+{
+    norma_text where;
+    if (status == NORMA_OK || status == NORMA_STOPPED)
+        return status;
+    norma_text_init(&where);
+    norma_config_describe_cell(config, cell, &where);
+    if (where.data)
+        status = norma_status_context(status, "%s: ", where.data);
+    norma_text_clear(&where);
+    return status;
 }
 
 void norma_reconstruct_cell_clear(norma_reconstruct_cell *cell)
 {
+    norma_reconstruct_alignment_clear(cell);
     for (int64_t i = 0; cell->layers && i < cell->n_layers; i++) {
         norma_reconstruct_layer *layer = &cell->layers[i];
         norma_maps_destroy(&layer->maps);

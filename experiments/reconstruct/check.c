@@ -1,5 +1,6 @@
 /* Options of a reconstruction that contradict each other. */
 #include "experiments/job/law_options.h"
+#include "experiments/reconstruct/construct/alignment.h"
 #include "experiments/reconstruct/construct/construction.h"
 #include "experiments/reconstruct/construct/layer_values.h"
 #include "experiments/reconstruct/setup.h"
@@ -49,6 +50,7 @@ norma_status norma_reconstruct_check_options(const norma_config *config)
     NORMA_TRY(norma_reconstruct_construction_check_options(config));
     NORMA_TRY(norma_reconstruct_skip_check_options(config));
     NORMA_TRY(norma_reconstruct_values_check_options(config));
+    NORMA_TRY(norma_reconstruct_alignment_check_options(config));
     NORMA_TRY(norma_reconstruct_solver_check_options(config));
     NORMA_TRY(norma_reconstruct_statistics_check_options(config));
     if (!norma_config_has(config, "bound"))

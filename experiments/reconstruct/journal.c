@@ -45,7 +45,7 @@ typedef struct head {
     norma_reconstruct_record record;
     norma_linear_region region;
     double magnitude;
-    int64_t n_features, n_outputs, n_measured, n_values;
+    int64_t n_features, n_outputs, n_measured, n_values, n_orders;
 } head;
 
 /* The arrays of a layer's maps, all of them doubles. */
@@ -66,7 +66,8 @@ static void list_parts(const norma_maps *maps, part parts[N_PARTS])
 
 static int64_t size_of(const head *h)
 {
-    int64_t numbers = 2 * h->n_features + 3 * h->n_outputs + h->n_measured + h->n_values;
+    int64_t numbers =
+        2 * h->n_features + 3 * h->n_outputs + h->n_measured + h->n_values + h->n_orders;
     return (int64_t)sizeof *h + numbers * (int64_t)sizeof(double);
 }
 
@@ -78,7 +79,8 @@ static void *append(void *at, const void *from, int64_t size)
 }
 
 norma_status norma_reconstruct_journal_pack(const norma_reconstruct_record *record,
-                                            const norma_reconstruct_layer *layer, void **bytes,
+                                            const norma_reconstruct_layer *layer,
+                                            const double *orders, int64_t n_orders, void **bytes,
                                             int64_t *size)
 {
     const norma_maps *maps = layer->maps;
@@ -93,12 +95,14 @@ norma_status norma_reconstruct_journal_pack(const norma_reconstruct_record *reco
     h.n_outputs = maps->n_channels_out;
     h.n_measured = layer->measured ? 2 * (maps->n_features + maps->n_channels_out) : 0;
     h.n_values = layer->values ? layer->n_values : 0;
+    h.n_orders = n_orders;
     NORMA_TRY(NORMA_ALLOC(buffer, size_of(&h)));
     void *at = append(buffer, &h, (int64_t)sizeof h);
     list_parts(maps, parts);
     for (int k = 0; k < N_PARTS; k++)
         at = append(at, parts[k].values, parts[k].n * (int64_t)sizeof(double));
     at = append(at, layer->measured, h.n_measured * (int64_t)sizeof(double));
+    at = append(at, orders, h.n_orders * (int64_t)sizeof(double));
     (void)append(at, layer->values, h.n_values * (int64_t)sizeof(double));
     *bytes = buffer;
     *size = size_of(&h);
@@ -107,14 +111,15 @@ norma_status norma_reconstruct_journal_pack(const norma_reconstruct_record *reco
 
 norma_status norma_reconstruct_journal_unpack(const void *bytes, int64_t size,
                                               norma_reconstruct_record *record,
-                                              norma_reconstruct_layer *layer)
+                                              norma_reconstruct_layer *layer, double *orders,
+                                              int64_t n_orders)
 {
     part parts[N_PARTS];
     head h;
     if (size >= (int64_t)sizeof h)
         memcpy(&h, bytes, sizeof h);
     if (size < (int64_t)sizeof h || h.n_features != layer->n_features ||
-        h.n_outputs != layer->shape.n_channels_out || size != size_of(&h))
+        h.n_outputs != layer->shape.n_channels_out || h.n_orders != n_orders || size != size_of(&h))
         return NORMA_FAIL(NORMA_CONFIG,
                           "the saved state is of another layer: its %lld bytes do "
                           "not fit",
@@ -139,6 +144,9 @@ norma_status norma_reconstruct_journal_unpack(const void *bytes, int64_t size,
         norma_reconstruct_use_measured(layer);
     }
     at += h.n_measured * (int64_t)sizeof(double);
+    if (n_orders > 0)
+        memcpy(orders, at, (size_t)n_orders * sizeof(double));
+    at += n_orders * (int64_t)sizeof(double);
     if (h.n_values == 0)
         return NORMA_OK;
     NORMA_TRY(NORMA_ALLOC(layer->values, h.n_values));

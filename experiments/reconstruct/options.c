@@ -3,6 +3,7 @@
 #include "experiments/job/options.h"
 #include "experiments/job/pair_options.h"
 #include "experiments/job/plan_options.h"
+#include "experiments/job/search_options.h"
 #include "experiments/reconstruct/construct/construction.h"
 #include "experiments/reconstruct/statistics.h"
 #include "mpi/layer/solver.h"
@@ -194,6 +195,15 @@ static const norma_option options[] = {
      .max = NORMA_AT_MOST(16777215),
      .help =
          "Numbers of the target layers to reconstruct, from 0; the others stay the target's own."},
+    {.name = "align",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Search",
+     .names = &norma_align_search_names,
+     .unset_text = "the target's order is kept",
+     .help = "Where a layer has fewer features than weights, a permutation of its output channels "
+             "is searched for that the features reproduce best; the next layer's input channels "
+             "follow. The last layer keeps its order."},
     {.name = "group-size",
      .type = NORMA_OPTION_INTEGER,
      .group = "Run",
@@ -305,7 +315,8 @@ static const norma_option options[] = {
 /* Behind each other they are the order of a sweep's dimensions. */
 #define OWN_TABLES                                                                                 \
     target_options, norma_pair_source_options, source_options, norma_pair_width_options, options,  \
-        norma_config_random_options, norma_job_options, norma_config_run_options
+        norma_search_options, norma_config_random_options, norma_job_options,                      \
+        norma_config_run_options
 
 static const norma_option *const tables[] = {OWN_TABLES, NULL};
 static const norma_option *const plan_tables[] = {OWN_TABLES, norma_plan_options, NULL};

@@ -1,6 +1,7 @@
 #include "experiments/reconstruct/output.h"
 
 #include "experiments/job/sweep_dimensions.h"
+#include "experiments/reconstruct/construct/alignment.h"
 #include "experiments/reconstruct/construct/layer_values.h"
 #include "experiments/reconstruct/options.h"
 #include "mpi/plan/plan.h"
@@ -75,6 +76,11 @@ static const field extra_fields[] = {
      EXTRA(REAL, activation_scale)},
 };
 
+static const field order_fields[] = {
+    {"rmse_given_order", "1", "least rmse with the output channels in the target's own order",
+     EXTRA(REAL, rmse_given_order)},
+};
+
 #define STRUCTURE(member) COUNT, offsetof(norma_reconstruct_structure, member)
 static const field structure_fields[] = {
     {"structural_rank", "1", "rank that the zeros of the source weights leave to the system",
@@ -113,14 +119,16 @@ static const field run_fields[] = {
 enum {
     N_LAYER_FIELDS = sizeof layer_fields / sizeof layer_fields[0],
     N_EXTRA_FIELDS = sizeof extra_fields / sizeof extra_fields[0],
+    N_ORDER_FIELDS = sizeof order_fields / sizeof order_fields[0],
     N_STRUCTURE_FIELDS = sizeof structure_fields / sizeof structure_fields[0],
     N_LOW_RANK_FIELDS = sizeof low_rank_fields / sizeof low_rank_fields[0],
     N_RUN_FIELDS = sizeof run_fields / sizeof run_fields[0],
     N_RUN_AVERAGED = 6 /* the first run_fields have _mean and _ci95 */
 };
 
-norma_reconstruct_layer_extra norma_reconstruct_layer_extra_of(const norma_maps *maps)
+norma_reconstruct_layer_extra norma_reconstruct_layer_extra_of(const norma_reconstruct_layer *layer)
 {
+    const norma_maps *maps = layer->maps;
     return (norma_reconstruct_layer_extra){
         .shift_magnitude = maps->magnitude,
         .digits_lost = fmax(0, log10(maps->magnitude)),
@@ -129,6 +137,7 @@ norma_reconstruct_layer_extra norma_reconstruct_layer_extra_of(const norma_maps 
         .epsilon = maps->region.epsilon,
         .epsilon_floor = maps->region.floor,
         .activation_scale = maps->region.scale,
+        .rmse_given_order = layer->rmse_given,
     };
 }
 
@@ -267,6 +276,8 @@ static norma_status add_scalars(norma_reconstruct_output *output)
         add_numbered_dimension(output, "layer", output->n_layers, "layer of the target network"));
     NORMA_TRY(add_fields(output, layer_fields, N_LAYER_FIELDS, per_layer));
     NORMA_TRY(add_fields(output, extra_fields, N_EXTRA_FIELDS, per_layer));
+    if (output->with_orders)
+        NORMA_TRY(add_fields(output, order_fields, N_ORDER_FIELDS, per_layer));
     if (output->with_structure)
         NORMA_TRY(add_fields(output, structure_fields, N_STRUCTURE_FIELDS, per_layer));
     if (output->low_rank)
@@ -315,11 +326,14 @@ int64_t norma_reconstruct_output_bytes(const norma_config *config,
                                      norma_khatri_rao_width_second(&layer->shape));
         if (norma_reconstruct_values_wanted(config) && layer->wanted)
             numbers += (double)norma_reconstruct_values_count(first, i);
+        if (first->aligns)
+            numbers += 1 + (double)layer->shape.n_channels_out;
         numbers += N_LAYER_FIELDS + N_EXTRA_FIELDS + N_STRUCTURE_FIELDS + N_LOW_RANK_FIELDS + 2;
     }
     numbers += inputs->dataset ? N_RUN_FIELDS + 2 + 2 * N_RUN_AVERAGED : 1;
     double bytes = 8 * numbers * replicas * cells +
-                   ((gamma ? 20000 : 0) + (weights ? 8000 : 0)) * cells * (double)first->n_layers;
+                   ((gamma ? 20000 : 0) + (weights ? 8000 : 0) + (first->aligns ? 8000 : 0)) *
+                       cells * (double)first->n_layers;
     return (int64_t)fmin(bytes, 9e18) + fixed;
 }
 
@@ -335,6 +349,7 @@ norma_reconstruct_output_layout(norma_reconstruct_output *output, const norma_ru
     output->with_images = inputs->dataset != NULL;
     output->low_rank = inputs->low_rank;
     output->with_structure = norma_reconstruct_structure_wanted(config);
+    output->with_orders = norma_reconstruct_alignment_wanted(config);
     output->n_replicas = norma_config_get_integer(config, 0, "replicas");
     output->n_layers = first->n_layers;
     output->save_gamma = norma_config_get_sweep(config)->n_cells == 1;
@@ -366,6 +381,8 @@ static norma_status put_layer(const norma_reconstruct_writer *writer, int64_t ce
         NORMA_TRY(write_field(writer, &layer_fields[i], cell, at, 2, solution));
     for (int i = 0; i < N_EXTRA_FIELDS; i++)
         NORMA_TRY(write_field(writer, &extra_fields[i], cell, at, 2, extra));
+    for (int i = 0; writer->output->with_orders && i < N_ORDER_FIELDS; i++)
+        NORMA_TRY(write_field(writer, &order_fields[i], cell, at, 2, extra));
     for (int i = 0; writer->output->with_structure && i < N_STRUCTURE_FIELDS; i++)
         NORMA_TRY(write_field(writer, &structure_fields[i], cell, at, 2, structure));
     for (int i = 0; writer->output->low_rank && i < N_LOW_RANK_FIELDS; i++)

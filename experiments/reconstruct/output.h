@@ -19,10 +19,12 @@ typedef struct norma_reconstruct_layer_extra {
     double epsilon;            /* of an approximate activation; 0 when it is exact */
     double epsilon_floor;      /* least attainable one; 0 when it is exact */
     double activation_scale;   /* g, by which pre-activations shrink */
+    double rmse_given_order;   /* with --align: of the target's own order of channels */
 } norma_reconstruct_layer_extra;
 
-/* Of a layer's affine maps. */
-norma_reconstruct_layer_extra norma_reconstruct_layer_extra_of(const norma_maps *maps);
+/* Of a layer with affine maps. */
+norma_reconstruct_layer_extra
+norma_reconstruct_layer_extra_of(const norma_reconstruct_layer *layer);
 
 typedef struct norma_reconstruct_output {
     norma_result *file;           /* borrowed */
@@ -30,6 +32,7 @@ typedef struct norma_reconstruct_output {
     const norma_runtime *runtime; /* borrowed */
     bool save_gamma, save_weights, save_values, with_images;
     bool with_structure; /* some source weights may be zero */
+    bool with_orders;    /* --align */
     int64_t n_replicas, n_layers;
     const norma_low_rank *low_rank; /* of layers 2 l and 2 l + 1, borrowed, or NULL */
 } norma_reconstruct_output;
@@ -64,6 +67,9 @@ norma_reconstruct_writer norma_reconstruct_writer_of_local(norma_reconstruct_out
 NORMA_MUST_USE norma_status norma_reconstruct_writer_put_local(
     const norma_reconstruct_writer *writer, const char *variable, norma_type type,
     const int64_t *start, const int64_t *count, const void *values);
+
+/* Are there arrays of layers in the file? Local. */
+bool norma_reconstruct_output_has_arrays(const norma_reconstruct_output *output);
 
 /* Creates the groups of the arrays of a cell, if any are to be saved. Collective. */
 NORMA_MUST_USE norma_status norma_reconstruct_output_add_cell(norma_reconstruct_output *output,

@@ -1,5 +1,6 @@
 #include "experiments/reconstruct/plan.h"
 
+#include "experiments/reconstruct/construct/alignment.h"
 #include "experiments/reconstruct/construct/layer_values.h"
 #include "experiments/reconstruct/construct/structure.h"
 #include "experiments/reconstruct/output.h"
@@ -99,7 +100,11 @@ static int64_t peak_bytes(const void *context, int64_t n_ranks)
         }
         peak = fmax(peak, fmax(estimate.bytes, values));
     }
+    double kept = 0;
+    double search =
+        norma_reconstruct_alignment_bytes(n->cell, &kept); /* before anything is solved */
     peak = fmax(peak + (double)group.held, fmax((double)group.bounds, (double)all.run));
+    peak = fmax(peak, search) + kept;
     peak += kept_bytes(n->cell) + (double)n->base;
     return peak < 9e18 ? (int64_t)peak : INT64_MAX;
 }
@@ -178,12 +183,14 @@ static norma_status print_cell(const need *n, const norma_plan_machine *machine,
     norma_plan_format_bytes_local(
         (double)norma_reconstruct_output_bytes(n->config, n->inputs, n->cell), written,
         sizeof written);
-    double total = replicas * (solve_flops + evaluation.n_flops);
+    double orders = norma_reconstruct_alignment_flops(n->cell);
+    double total = replicas * (solve_flops + evaluation.n_flops + orders);
     /* Solves are spread over groups. */
     int64_t groups = machine->n_ranks / solving_ranks(n, machine->n_ranks);
     seconds = fmax(replicas * seconds / (double)groups, longest);
     seconds +=
         replicas * norma_expect_evaluation_local(evaluation.n_flops, (int)machine->n_ranks, rates);
+    seconds += ceil(replicas / (double)machine->n_ranks) * orders / rates->dgemm;
     norma_progress_format_seconds_local(seconds, time, sizeof time);
     norma_log_result("# ranks %lld, %lld a node", (long long)machine->n_ranks,
                      (long long)(machine->n_ranks < machine->ranks_per_node
@@ -192,6 +199,15 @@ static norma_status print_cell(const need *n, const norma_plan_machine *machine,
     norma_log_result("# memory a rank %s, node memory %s", peak, available);
     norma_log_result("# flops a cell %.3e: solution %.3e, evaluation %.3e", total,
                      replicas * solve_flops, replicas * evaluation.n_flops);
+    if (n->cell->aligns) {
+        double kept = 0;
+        norma_plan_format_bytes_local(norma_reconstruct_alignment_bytes(n->cell, &kept), available,
+                                      sizeof available);
+        norma_log_result(
+            "# orders of channels: %.3e flops a replica before its searches, %s on the "
+            "rank that finds them",
+            orders, available);
+    }
     norma_log_result("# file at most %s", written);
     norma_log_result(
         "# time a cell about %s at %.3g GFLOP/s a rank (DGEMM measured here, %.0f%% of "

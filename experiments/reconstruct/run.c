@@ -101,7 +101,7 @@ norma_reconstruct_row norma_reconstruct_row_of(const norma_reconstruct_layer *la
         .max_abs_gamma = s->max_abs_gamma,
         .seconds = s->seconds,
         .gflops = s->gflops,
-        .digits_lost = norma_reconstruct_layer_extra_of(layer->maps).digits_lost,
+        .digits_lost = norma_reconstruct_layer_extra_of(layer).digits_lost,
     };
 }
 
@@ -200,7 +200,7 @@ norma_status norma_reconstruct_run_layer(norma_reconstruct_run *run,
 
     record->solution = solution;
     record->solution.gamma1 = record->solution.gamma2 = record->solution.kernel = NULL;
-    record->extra = norma_reconstruct_layer_extra_of(cell->layers[number].maps);
+    record->extra = norma_reconstruct_layer_extra_of(&cell->layers[number]);
     status = norma_reconstruct_run_write(writer, cell, replica, number, record);
 done:
     norma_layer_solution_clear(&solution);

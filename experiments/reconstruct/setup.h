@@ -11,6 +11,7 @@
 #include "mpi/evaluate/evaluate.h"
 #include "mpi/layer/layer_solve.h"
 #include "mpi/runtime/runtime.h"
+#include "src/align/searches.h"
 #include "src/config/config.h"
 #include "src/network/low_rank.h"
 #include "src/network/skip.h"
@@ -36,7 +37,8 @@ typedef enum norma_statistics {
 
 /* One layer of a cell. */
 typedef struct norma_reconstruct_layer {
-    bool wanted; /* reconstructed; otherwise the target's own runs and the rest is not set */
+    bool wanted;  /* reconstructed; otherwise the target's own runs and the rest is not set */
+    bool aligned; /* an order of its output channels is searched for */
     norma_khatri_rao_shape shape;
     norma_source_shape source_shape;
     norma_activation activation; /* inside the source pair */
@@ -50,6 +52,9 @@ typedef struct norma_reconstruct_layer {
     double *skip_embedded; /* Ws inside K, like the target; owned */
     norma_bn_statistics statistics1, statistics2; /* borrowed, or in `measured` */
     double *measured;                             /* owned; NULL unless measured */
+    double rmse_given; /* of the given order of channels; NaN where none was searched for */
+    int64_t
+        *permutation; /* [c2]: target row of each output channel, for --align; owned; else NULL */
     int64_t n_values;
     double *values; /* [n_values]: singular values of M, for --save spectrum; owned; else NULL */
 } norma_reconstruct_layer;
@@ -77,8 +82,13 @@ typedef struct norma_reconstruct_cell {
     norma_maps_accuracy accuracy;  /* of every layer's maps */
     norma_tensor_spec target_spec; /* of a random target */
     bool target_per_replica;
-    const norma_network *network; /* of the target file, or `random` */
+    const norma_network *network; /* of the target file, `random` or `ordered` */
     norma_network *random;        /* owned */
+    bool aligns;                  /* --align, and then: */
+    int search;                   /* of src/align/searches.h */
+    norma_align_options align;    /* of the search */
+    const norma_network *given;   /* borrowed; with the channels in the order of the file */
+    norma_network *ordered;       /* owned; in that of the current replica; NULL in a plan */
     int64_t n_layers;
     norma_reconstruct_layer *layers; /* [n_layers], owned */
 } norma_reconstruct_cell;
@@ -110,6 +120,10 @@ NORMA_MUST_USE norma_status norma_reconstruct_cell_init(const norma_config *conf
                                                         const norma_reconstruct_inputs *inputs,
                                                         int64_t number, bool shapes_only,
                                                         norma_reconstruct_cell *cell);
+
+/* "c-out=8, seed=3: " in front of an error of a sweep's cell. Local. */
+norma_status norma_reconstruct_in_cell(const norma_config *config, int64_t cell,
+                                       norma_status status);
 
 /* Are the activations of all source pairs linear, not only nearly so, where they are used? */
 bool norma_reconstruct_is_exact(const norma_reconstruct_cell *cell);

@@ -1,5 +1,6 @@
 #include "experiments/reconstruct/waves.h"
 #include "experiments/reconstruct/construct/construction.h"
+#include "experiments/reconstruct/construct/orders.h"
 
 #include "experiments/job/queue.h"
 #include "experiments/reconstruct/journal.h"
@@ -42,7 +43,8 @@ typedef struct waves {
     int64_t n_printed;                /* rows */
     double flushed;                   /* when the file was, last */
     norma_maps **maps; /* [n_layer_tasks], until compared; NULL without images; owned */
-    norma_evaluate_result *results; /* [n_units]; resumed ones on rank 0 alone; owned */
+    norma_evaluate_result *results;   /* [n_units]; resumed ones on rank 0 alone; owned */
+    norma_reconstruct_orders *orders; /* with --align; owned; else NULL */
     workspace at;
 } waves;
 
@@ -72,12 +74,16 @@ static norma_status take_unit(waves *w, int64_t unit, int n_ranks)
         drop_cell(w);
     else if (w->at.unit != unit)
         drop_unit(w);
+    else
+        return NORMA_OK;
     w->at.unit = unit;
     w->at.n_ranks = n_ranks;
-    if (w->at.cell_number == number)
-        return NORMA_OK;
-    w->at.cell_number = number;
-    return norma_reconstruct_cell_init(w->run->config, &w->run->inputs, number, false, &w->at.cell);
+    if (w->at.cell_number != number) {
+        w->at.cell_number = number;
+        NORMA_TRY(norma_reconstruct_cell_init(w->run->config, &w->run->inputs, number, false,
+                                              &w->at.cell));
+    }
+    return norma_reconstruct_orders_use_local(w->orders, unit, &w->at.cell);
 }
 
 /* The evaluation of the unit's network by a team. Collective over the team. */
@@ -89,18 +95,9 @@ static norma_status make_evaluate(waves *w, const norma_team *team)
                                                    &w->at.evaluate);
 }
 
-/* "c-out=8, seed=3: " in front of an error of a sweep's cell. */
 static norma_status in_cell(const waves *w, int64_t cell, norma_status status)
 {
-    norma_text where;
-    if (status == NORMA_OK || status == NORMA_STOPPED)
-        return status;
-    norma_text_init(&where);
-    norma_config_describe_cell(w->run->config, cell, &where);
-    if (where.data)
-        status = norma_status_context(status, "%s: ", where.data);
-    norma_text_clear(&where);
-    return status;
+    return norma_reconstruct_in_cell(w->run->config, cell, status);
 }
 
 /* --- the table ------------------------------------------------------------------------------- */
@@ -141,8 +138,12 @@ static norma_status keep(waves *w, int64_t task, const norma_reconstruct_record 
                          const norma_reconstruct_layer *layer)
 {
     void *bytes = NULL;
+    double *orders = NULL;
+    int64_t n_orders = 0;
     int64_t size = 0;
-    NORMA_TRY(norma_reconstruct_journal_pack(record, layer, &bytes, &size));
+    NORMA_TRY(
+        norma_reconstruct_orders_open_local(w->orders, task / w->n_wanted, &orders, &n_orders));
+    NORMA_TRY(norma_reconstruct_journal_pack(record, layer, orders, n_orders, &bytes, &size));
     norma_status status = norma_queue_keep_local(w->queue, task, bytes, size);
     norma_mem_free(bytes);
     return status;
@@ -240,6 +241,7 @@ static norma_status finish_unit(waves *w, int64_t unit)
         norma_reconstruct_print_comparison(&w->results[unit],
                                            norma_reconstruct_is_exact(&w->at.cell));
     }
+    norma_reconstruct_orders_drop_local(w->orders, unit);
     NORMA_TRY(norma_reconstruct_output_memory(&run->output, cell, replica));
     if (run->output.with_images && replica == w->n_replicas - 1)
         NORMA_TRY(norma_reconstruct_output_statistics(&run->output, cell,
@@ -268,9 +270,31 @@ static norma_status flush_when_due(waves *w)
     return NORMA_OK;
 }
 
+/* The orders of channels of the wave's units that are not finished. */
+static norma_status find_orders(waves *w)
+{
+    bool *needed = NULL;
+    if (!w->orders)
+        return NORMA_OK;
+    norma_status status = NORMA_CALLOC(needed, w->n_wave_units);
+    NORMA_TRY(norma_agree(w->run->runtime->world, status));
+    for (int64_t k = 0; k < w->n_wave_units; k++) {
+        int64_t unit = w->first_unit + k;
+        for (int64_t l = 0; l < w->n_wanted && !needed[k]; l++)
+            needed[k] = !norma_queue_was_done_local(w->queue, unit * w->n_wanted + l);
+        if (w->run->output.with_images && !needed[k])
+            needed[k] = !norma_queue_was_done_local(w->queue, w->n_layer_tasks + unit);
+    }
+    status = norma_reconstruct_orders_find(w->orders, w->first_unit, w->n_wave_units, needed);
+    NORMA_FREE(needed);
+    drop_cell(w);
+    return status;
+}
+
 static norma_status run_wave(waves *w)
 {
     int64_t end = w->first_unit + w->n_wave_units;
+    NORMA_TRY(find_orders(w));
     NORMA_TRY(
         norma_queue_run(w->queue, w->first_unit * w->n_wanted, w->n_wave_units * w->n_wanted));
     collect_rows(w);
@@ -286,6 +310,8 @@ static int64_t wave_length(const waves *w, int64_t n_groups)
     int64_t length = layers > w->n_wanted ? layers / w->n_wanted : 1;
     if (n_groups == 1)
         length = 1; /* each replica's comparison follows its layers */
+    if (w->orders && length > w->run->runtime->size)
+        length = w->run->runtime->size; /* a rank searches for one replica's orders */
     return length < left ? length : left;
 }
 
@@ -297,11 +323,15 @@ static norma_status replay_layer(waves *w, const norma_reconstruct_writer *write
     norma_reconstruct_run *run = w->run;
     norma_reconstruct_cell *cell = &w->at.cell;
     norma_reconstruct_record record;
+    double *orders = NULL;
+    int64_t n_orders = 0;
     int64_t number = w->wanted[task % w->n_wanted];
     NORMA_TRY(take_unit(w, task / w->n_wanted, 1));
     int64_t replica = w->at.unit % w->n_replicas;
     norma_reconstruct_layer *layer = &cell->layers[number];
-    NORMA_TRY(norma_reconstruct_journal_unpack(bytes, size, &record, layer));
+    NORMA_TRY(norma_reconstruct_orders_open_local(w->orders, w->at.unit, &orders, &n_orders));
+    NORMA_TRY(norma_reconstruct_journal_unpack(bytes, size, &record, layer, orders, n_orders));
+    NORMA_TRY(norma_reconstruct_orders_use_local(w->orders, w->at.unit, cell));
     if (run->output.save_weights)
         NORMA_TRY(norma_reconstruct_pair_init(cell, &run->inputs, number, replica));
     norma_reconstruct_statistics_use_given(cell, &run->inputs, number);
@@ -387,7 +417,7 @@ static norma_status allocate(waves *w)
 static norma_status create_arrays(waves *w)
 {
     norma_reconstruct_run *run = w->run;
-    bool arrays = run->output.save_gamma || run->output.save_weights || run->output.save_values;
+    bool arrays = norma_reconstruct_output_has_arrays(&run->output);
     for (int64_t unit = 0; arrays && unit < w->n_units; unit += w->n_replicas) {
         norma_status status = take_unit(w, unit, run->runtime->size);
         status = norma_agree(run->runtime->world, status);
@@ -420,6 +450,7 @@ static void destroy(waves *w)
     if (w->at.ready)
         drop_cell(w);
     norma_queue_destroy(&w->queue);
+    norma_reconstruct_orders_destroy(&w->orders);
     for (int64_t task = 0; w->maps && task < w->n_layer_tasks; task++)
         norma_maps_destroy(&w->maps[task]);
     NORMA_FREE(w->maps);
@@ -437,6 +468,9 @@ norma_status norma_reconstruct_waves_run(norma_reconstruct_run *run, const norma
     w.n_replicas = run->output.n_replicas;
     norma_team_init_local(run->runtime->world, &w.world);
     NORMA_GOTO(status, norma_agree(run->runtime->world, allocate(&w)));
+    if (norma_reconstruct_alignment_wanted(run->config))
+        NORMA_GOTO(status, norma_reconstruct_orders_create(run->runtime, run->config, &run->inputs,
+                                                           w.n_replicas, w.n_units, &w.orders));
     NORMA_GOTO(status, open_queue(&w, job));
     NORMA_GOTO(status, create_arrays(&w));
     NORMA_GOTO(status, replay_all(&w));

@@ -82,6 +82,28 @@ done:
     return status;
 }
 
+norma_status norma_align_problem_subtract(const norma_align_complement *complement,
+                                          const double *less, norma_align_problem *problem)
+{
+    int64_t c2 = problem->n_channels;
+    int64_t n = complement->n_rows;
+    int64_t row = n / c2;
+    int64_t n_parts = problem->n_parts;
+    double *part = NULL;
+    if (n_parts == 0)
+        return NORMA_OK;
+    NORMA_TRY(NORMA_ALLOC(part, n_parts));
+    for (int64_t i = 0; i < c2; i++) {
+        cblas_dgemv(CblasColMajor, CblasTrans, (int)row, (int)n_parts, 1.0,
+                    complement->basis + i * row, (int)n, less + i * row, 1, 0.0, part, 1);
+        for (int64_t p = 0; p < c2; p++)
+            for (int64_t s = 0; s < n_parts; s++)
+                problem->parts[(i * c2 + p) * n_parts + s] -= part[s];
+    }
+    NORMA_FREE(part);
+    return NORMA_OK;
+}
+
 double norma_align_problem_bytes(int64_t n_channels, int64_t n_parts)
 {
     double c2 = (double)n_channels;

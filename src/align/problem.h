@@ -31,6 +31,13 @@ NORMA_MUST_USE norma_status norma_align_problem_init(const norma_align_complemen
                                                      int64_t n_channels, const double *target,
                                                      norma_align_problem *out);
 
+/* Every row of the target, less[i] [row] subtracted where channel i takes it: parts of target rows
+ * beside a fixed layer less[c2][row]. misses count the target's entries still. Local. NORMA_MEMORY.
+ */
+NORMA_MUST_USE norma_status norma_align_problem_subtract(const norma_align_complement *complement,
+                                                         const double *less,
+                                                         norma_align_problem *problem);
+
 /* Bytes that it keeps. */
 double norma_align_problem_bytes(int64_t n_channels, int64_t n_parts);
 

@@ -253,6 +253,49 @@ norma_status norma_network_infer_shapes(norma_network *network)
     return NORMA_OK;
 }
 
+norma_status norma_network_copy(const norma_network *network, norma_network **out)
+{
+    norma_network *copy = NULL;
+    norma_status status = norma_network_create(network->n_layers, &copy);
+    NORMA_GOTO(status, status);
+    norma_layer *layers = copy->layers;
+    memcpy(layers, network->layers, (size_t)network->n_layers * sizeof *layers);
+    *copy = *network;
+    copy->layers = layers;
+    copy->storage = NULL;
+    NORMA_GOTO(status, norma_network_allocate(copy));
+    size_t n_channels = (size_t)network->input.channels;
+    memcpy(copy->scale, network->scale, n_channels * sizeof(double));
+    memcpy(copy->offset, network->offset, n_channels * sizeof(double));
+    for (int64_t l = 0; l < network->n_layers; l++)
+        norma_network_reorder(network, l, NULL, NULL, copy);
+    *out = copy;
+    return NORMA_OK;
+done:
+    norma_network_destroy(&copy);
+    return status;
+}
+
+void norma_network_reorder(const norma_network *from, int64_t number, const int64_t *before,
+                           const int64_t *rows, norma_network *to)
+{
+    const norma_layer *old = &from->layers[number];
+    norma_layer *layer = &to->layers[number];
+    int64_t n_in = old->n_channels_in;
+    int64_t taps = norma_kernel_taps(old->kernel);
+    int64_t block = before ? n_in / from->layers[number - 1].n_channels_out : n_in;
+    size_t size = (size_t)(block * taps) * sizeof(double);
+    for (int64_t i = 0; i < old->n_channels_out; i++) {
+        int64_t row = rows ? rows[i] : i;
+        layer->bias[i] = old->bias[row];
+        for (int64_t c = 0; c < n_in; c += block) {
+            int64_t column = before ? before[c / block] * block : c;
+            memcpy(layer->weight + (i * n_in + c) * taps,
+                   old->weight + (row * n_in + column) * taps, size);
+        }
+    }
+}
+
 void norma_network_destroy(norma_network **network)
 {
     if (!*network)

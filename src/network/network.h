@@ -110,6 +110,18 @@ NORMA_MUST_USE norma_status norma_layer_fold(norma_layer *layer, const double *g
  * linear one or a global average. */
 NORMA_MUST_USE norma_status norma_network_infer_shapes(norma_network *network);
 
+/* A network of the same layers with weights of its own. Caller owns *out. NORMA_MEMORY. */
+NORMA_MUST_USE norma_status norma_network_copy(const norma_network *network, norma_network **out);
+
+/* Weights and bias of layer `number` of `to` from those of `from`, a network of the same extents,
+ * with channels in another order: output channel i is rows[i] of from; the input channels follow
+ * `before`, the order of the outputs of the layer in front, all pixels of a channel that a linear
+ * layer takes together. Either is NULL where the order stays. With the orders of all layers but the
+ * last, given to each layer as rows and to the next one as before, both networks compute the same.
+ */
+void norma_network_reorder(const norma_network *from, int64_t number, const int64_t *before,
+                           const int64_t *rows, norma_network *to);
+
 /* channels * height * width. */
 int64_t norma_shape_size(norma_shape shape);
 

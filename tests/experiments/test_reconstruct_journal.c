@@ -8,7 +8,13 @@
 #include <math.h>
 #include <string.h>
 
-enum { N_FEATURES = 5, N_OUTPUTS = 3, N_MEASURED = 2 * (N_FEATURES + N_OUTPUTS), N_VALUES = 4 };
+enum {
+    N_FEATURES = 5,
+    N_OUTPUTS = 3,
+    N_MEASURED = 2 * (N_FEATURES + N_OUTPUTS),
+    N_VALUES = 4,
+    N_ORDERS = 7
+};
 
 /* Numbers whose bits are easily lost: NaN, infinity, a negative zero, the smallest number. */
 static void fill(double *values, int64_t n, double first)
@@ -91,18 +97,25 @@ static void test_bits_come_back(void **state)
         norma_reconstruct_layer into;
         norma_reconstruct_record record;
         norma_reconstruct_record found;
+        double orders[N_ORDERS];
+        double found_orders[N_ORDERS] = {0};
+        int64_t n_orders = measured ? N_ORDERS : 0;
         void *bytes = NULL;
         int64_t size = 0;
+        fill(orders, N_ORDERS, 8);
         make_layer(&from, measured == 1);
         make_room(&into, measured == 0);
         memset(&record, 0, sizeof record);
         record.solution.rmse = 1.0 / 3;
         record.solution.n_rows = 12345678901;
         record.extra.digits_lost = -0.0;
-        norma_test_ok_all(norma_reconstruct_journal_pack(&record, &from, &bytes, &size));
-        norma_test_ok_all(norma_reconstruct_journal_unpack(bytes, size, &found, &into));
+        norma_test_ok_all(
+            norma_reconstruct_journal_pack(&record, &from, orders, n_orders, &bytes, &size));
+        norma_test_ok_all(
+            norma_reconstruct_journal_unpack(bytes, size, &found, &into, found_orders, n_orders));
         norma_test_check_all(memcmp(&record, &found, sizeof record) == 0);
         check_layer(&from, &into);
+        norma_test_check_all(same(orders, found_orders, n_orders));
         norma_mem_free(bytes);
         clear_layer(&from);
         clear_layer(&into);
@@ -120,16 +133,19 @@ static void test_other_layers_are_refused(void **state)
     make_layer(&from, true);
     make_layer(&into, false);
     memset(&record, 0, sizeof record);
-    norma_test_ok_all(norma_reconstruct_journal_pack(&record, &from, &bytes, &size));
+    norma_test_ok_all(norma_reconstruct_journal_pack(&record, &from, NULL, 0, &bytes, &size));
     for (int64_t cut = 0; cut < size; cut += cut < 16 ? 1 : 8)
-        norma_test_fails_all(norma_reconstruct_journal_unpack(bytes, cut, &record, &into),
+        norma_test_fails_all(norma_reconstruct_journal_unpack(bytes, cut, &record, &into, NULL, 0),
                              NORMA_CONFIG, "of another layer");
+    double orders[1] = {0};
+    norma_test_fails_all(norma_reconstruct_journal_unpack(bytes, size, &record, &into, orders, 1),
+                         NORMA_CONFIG, "of another layer");
     into.n_features++;
-    norma_test_fails_all(norma_reconstruct_journal_unpack(bytes, size, &record, &into),
+    norma_test_fails_all(norma_reconstruct_journal_unpack(bytes, size, &record, &into, NULL, 0),
                          NORMA_CONFIG, "of another layer");
     into.n_features--;
     into.shape.n_channels_out--;
-    norma_test_fails_all(norma_reconstruct_journal_unpack(bytes, size, &record, &into),
+    norma_test_fails_all(norma_reconstruct_journal_unpack(bytes, size, &record, &into, NULL, 0),
                          NORMA_CONFIG, "of another layer");
     norma_mem_free(bytes);
     clear_layer(&from);

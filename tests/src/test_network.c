@@ -355,6 +355,69 @@ static void test_forward(void **state)
                         (norma_activation_kind)((s + p + k + pool) % NORMA_N_ACTIVATIONS));
 }
 
+/* --- channels in another order -----------------------------------------------------------------
+ */
+
+/* A convolution with a pool, a linear layer on its flattened channels, another one. */
+static void make_chain(norma_network **network)
+{
+    *network = make_network(3, (norma_shape){2, 4, 6});
+    norma_layer *layers = (*network)->layers;
+    set_layer(&layers[0], NORMA_LAYER_CONV2D, 4, 2, 1, NORMA_POOL_MAX2);
+    layers[0].kernel = (norma_kernel_shape){3, 1};
+    set_layer(&layers[1], NORMA_LAYER_LINEAR, 5, 12, 1, NORMA_POOL_NONE);
+    set_layer(&layers[2], NORMA_LAYER_LINEAR, 3, 5, 1, NORMA_POOL_NONE);
+    norma_test_ok(norma_network_allocate(*network));
+    norma_test_ok(norma_network_infer_shapes(*network));
+    for (int l = 0; l < 3; l++) {
+        layers[l].activation = (norma_activation){NORMA_ACTIVATION_TANH, 0};
+        fill_noise(layers[l].weight, norma_layer_weight_size(&layers[l]), 10 + l);
+        fill_noise(layers[l].bias, layers[l].n_channels_out, 20 + l);
+    }
+}
+
+/* outputs[3][12] of the three layers for one image. */
+static void run_chain(const norma_network *network, const double *image, double outputs[3][12])
+{
+    norma_forward *forward = NULL;
+    const double *in = image;
+    norma_test_ok(norma_forward_create(network, 1, &forward));
+    for (int l = 0; l < 3; l++) {
+        norma_forward_layer(forward, l, 1, in, outputs[l]);
+        in = outputs[l];
+    }
+    norma_forward_destroy(&forward);
+}
+
+static void test_reorder(void **state)
+{
+    (void)state;
+    static const int64_t first[] = {2, 0, 3, 1};
+    static const int64_t second[] = {4, 2, 0, 1, 3};
+    const int64_t *const orders[] = {NULL, first, second, NULL};
+    double image[48];
+    double given[3][12];
+    double changed[3][12];
+    norma_network *network = NULL;
+    norma_network *copy = NULL;
+    make_chain(&network);
+    fill_noise(image, 48, 30);
+    norma_test_ok(norma_network_copy(network, &copy));
+    norma_test_check(norma_network_digest(copy) == norma_network_digest(network));
+    for (int l = 0; l < 3; l++)
+        norma_network_reorder(network, l, orders[l], orders[l + 1], copy);
+    run_chain(network, image, given);
+    run_chain(copy, image, changed);
+    for (int k = 0; k < 12; k++) /* three pixels a channel */
+        norma_test_check(changed[0][k] == given[0][first[k / 3] * 3 + k % 3]);
+    for (int i = 0; i < 5; i++)
+        norma_test_check(norma_test_close(changed[1][i], given[1][second[i]], 0, 1e-14));
+    for (int i = 0; i < 3; i++)
+        norma_test_check(norma_test_close(changed[2][i], given[2][i], 0, 1e-14));
+    norma_network_destroy(&copy);
+    norma_network_destroy(&network);
+}
+
 /* --- images --------------------------------------------------------------------------------- */
 
 static void test_images(void **state)
@@ -408,6 +471,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_names),
     cmocka_unit_test(test_fold),
     cmocka_unit_test(test_forward),
+    cmocka_unit_test(test_reorder),
     cmocka_unit_test(test_images),
 };
 

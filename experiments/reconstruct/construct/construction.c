@@ -157,7 +157,7 @@ norma_status norma_reconstruct_construction_evaluate(MPI_Comm comm,
     const norma_images *images = norma_reconstruct_images(inputs);
     int64_t n_images = images ? images->n_images : 0;
     NORMA_TRY(norma_evaluate_create(comm, cell->network, images, n_images, 0, out));
-    if (!inputs->factored || !images)
+    if (!images || (!inputs->factored && !cell->aligns))
         return NORMA_OK;
     norma_status status =
         norma_evaluate_compare_with(*out, norma_target_network_local(inputs->target));
