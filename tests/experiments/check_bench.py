@@ -13,7 +13,7 @@ PARTS = {"gemm": {"fma-double", "dgemm", "fma-single", "sgemm"}, "memory": {"mem
          "evaluation": {"evaluation-double", "evaluation-single"}, "hdf5": {"hdf5"},
          "random": {f"{law}-scalar" for law in ("words", "normal", "uniform", "he-normal", "orthogonal", "er-sign")}}
 
-SHARED = ("gemm", "dense", "hdf5")  # on several ranks these run always, the others with the argument `all`
+SHARED = ("dense",)  # on several ranks these run always, the others with the argument `all`
 
 
 def names(variable):

@@ -50,7 +50,9 @@ def main():
         path = os.path.join(folder, "reference.h5")
         program.check(program.launch(RUN + ["--output", path]).returncode == 0, "reference")
         reference = values(path)
-    n_resumed = walk(2, 1, 7, reference) + walk(3, 0, 31, reference)
+    n_resumed = walk(2, 1, 7 if program.ALL else 37, reference)
+    if program.ALL:
+        n_resumed += walk(3, 0, 31, reference)
     program.check(n_resumed > 0, "nothing was ever resumed")
     program.finish()
 

@@ -1,5 +1,6 @@
 """Every folder of experiments/figures: its run.yaml and other configurations are understood and can be planned, and
-its plot.py draws what a small version of the run gives. Exit 77 (skipped) without matplotlib."""
+its plot.py draws what a small version of the run gives: one configuration a subcommand, with the argument `all` each.
+Exit 77 (skipped) without matplotlib."""
 import contextlib
 import glob
 import importlib.util
@@ -74,13 +75,16 @@ def check_plot(what, script, result, picture):
     os.remove(picture)
 
 
-def check_folder(folder, base):
+def check_folder(folder, base, tried):
     name = os.path.basename(folder)
     for part in "run.yaml", "plot.py", "README.md":
         program.check(os.path.exists(os.path.join(folder, part)), f"{name} has {part}")
     for path in sorted(glob.glob(os.path.join(folder, "*.yaml"))):
         what = f"{name}/{os.path.basename(path)}"
         command = subcommand(path)
+        if command in tried and not program.ALL:
+            continue
+        tried.add(command)
         done = program.launch([command, "--config", path, "--dry-run", "--quiet"]
                               + instead(what, base))
         program.check(done.returncode == 0, f"{what}: --dry-run ends with {done.returncode}: {done.stderr}")
@@ -105,9 +109,10 @@ def main():
     os.chdir(program.SOURCE)  # configurations name data from the top of the repository
     with program.folder() as base:
         os.environ["MPLCONFIGDIR"] = base
+        tried = set()
         for folder in folders:
             if os.listdir(folder) not in ([], ["__pycache__"]):
-                check_folder(folder.rstrip("/"), base)
+                check_folder(folder.rstrip("/"), base, tried)
     program.finish()
 
 

@@ -82,7 +82,7 @@ def check_scale(folder):
     with h5py.File(data, "w") as f:
         for name, shift in shifts.items():
             f[name] = x * 2.0 ** shift
-    for norm in "bn", "bn-centered", "rms":
+    for norm in program.some(("bn", "bn-centered", "rms")):
         found = {}
         for name, shift in shifts.items():
             path = os.path.join(folder, f"{norm}_{name}.h5")
@@ -98,12 +98,13 @@ def check_ranks(folder):
     """1 to 4 ranks, more ranks than replicas, segments of other lengths: the same bytes."""
     path, other = (os.path.join(folder, name) for name in ("ranks.h5", "other.h5"))
     run(SMALL, path)
-    for ranks in 2, 3, 4:
+    for ranks in program.some((2, 3, 4)):
         run(SMALL + ["--force"], other, ranks)
         same(path, other, f"{ranks} ranks")
-    run([a if a != 5 else 1 for a in SMALL] + ["--force"], path)
-    run([a if a != 5 else 1 for a in SMALL] + ["--force"], other, 4)
-    same(path, other, "4 ranks for 4 replicas of two cells")
+    if program.ALL:
+        run([a if a != 5 else 1 for a in SMALL] + ["--force"], path)
+        run([a if a != 5 else 1 for a in SMALL] + ["--force"], other, 4)
+        same(path, other, "4 ranks for 4 replicas of two cells")
     run([a if a != 7 else 40 for a in SMALL] + ["--force"], path)
     run(SMALL + ["--force"], other, 2)
     same(path, other, "segments of 40 layers and of 7")
@@ -141,8 +142,9 @@ def check_stops(folder):
 def check_memory(folder):
     """The memory that a plan announces is within 10% of the peak."""
     units = {"MiB": 2 ** 20, "GiB": 2 ** 30}
-    for arguments in (["--width", 300, "--batch", 300, "--depth", 60], ["--width", 200, "--depth", 300, "--segment", 17],
-                      ["--width", 1000, "--batch", 100, "--depth", 20]):
+    for arguments in program.some((["--width", 200, "--depth", 300, "--segment", 17],
+                                   ["--width", 300, "--batch", 300, "--depth", 60],
+                                   ["--width", 1000, "--batch", 100, "--depth", 20])):
         path = os.path.join(folder, "memory.h5")
         plan = program.launch(["plan", "gradient", "--seed", 1] + arguments).stdout
         number, unit = plan.split("memory a rank ")[1].split(",")[0].split()
@@ -179,7 +181,7 @@ def check_corners(folder):
 
 def check_refusals(folder):
     output = os.path.join(folder, "refused.h5")
-    for arguments, text in (
+    for arguments, text in program.some((
             (["--jacobian", 5, "--law", "exact", "--batch", 4, "--width", 8], "single cotangent"),
             (["--jacobian", 50, "--depth", 20], "does not fit"),
             (["--per-sample", "--batch", 1, "--norm", "none"], "2 samples"),
@@ -191,7 +193,7 @@ def check_refusals(folder):
             (["--batch", 1, "--norm", "bn-centered"], "batch of 1"),
             (["--input", "degenerate", "--input-distinct", 1, "--norm", "bn-centered"], "no variance"),
             (["--gain", 0], "gain"),
-            (["--width", 100, "--batch", 100, "--depth", 1000000, "--segment", 1000000], "are available")):
+            (["--width", 100, "--batch", 100, "--depth", 1000000, "--segment", 1000000], "are available")), 5):
         done = program.launch(["gradient", "--seed", 1] + arguments + ["--output", output])
         program.check(done.returncode not in (0, 134, 139), f"{arguments}: exit {done.returncode}")
         program.check(text in done.stderr, f"{arguments}: '{text}' is not in '{done.stderr}'")
@@ -228,7 +230,8 @@ def main():
         check_gains(folder)
         check_refusals(folder)
         check_memory(folder)
-        check_stops(folder)
+        if program.ALL:
+            check_stops(folder)
     program.finish()
 
 

@@ -56,10 +56,10 @@ def attempt(ranks, failing, solver, k, more=()):
 
 def walk(ranks, failing, solver, step, more=()):
     """Every `step`-th agreement, from the first to beyond the last, several runs at a time."""
-    batch = 32 if step == 1 else 4
+    batch = 32 if step == 1 else 4 if program.ALL else 2
     outcomes = []
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        while set(outcomes[-4:]) != {"done"}:
+        while set(outcomes[-min(batch, 4):]) != {"done"}:
             numbers = [step * (len(outcomes) + i) for i in range(batch)]
             outcomes += pool.map(lambda k: attempt(ranks, failing, solver, k, more), numbers)
     n = outcomes.index("done")
@@ -73,12 +73,16 @@ def walk(ranks, failing, solver, step, more=()):
 
 
 def main():
-    part = not program.ALL
-    walk(2, 1, "lu", 29 if part else 1)
-    walk(1, 0, "lu", 53 if part else 23)
-    walk(3, 1, "krylov", 53 if part else 23)
-    walk(3, 2, "lu", 53 if part else 23, ["--replicas", "3", "--group-size", "1"])
-    walk(4, 1, "lu", 97 if part else 37, ["--replicas", "3", "--group-size", "2"])
+    if not program.ALL:
+        walk(2, 1, "lu", 61)
+        walk(1, 0, "lu", 97)
+        walk(3, 2, "krylov", 151, ["--replicas", "3", "--group-size", "1"])
+    else:
+        walk(2, 1, "lu", 1)
+        walk(1, 0, "lu", 23)
+        walk(3, 1, "krylov", 23)
+        walk(3, 2, "lu", 23, ["--replicas", "3", "--group-size", "1"])
+        walk(4, 1, "lu", 37, ["--replicas", "3", "--group-size", "2"])
     program.finish()
 
 

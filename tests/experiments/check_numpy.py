@@ -76,7 +76,7 @@ CASES = [  # c2, c0, Kt, K1, K2
 def main():
     rng = np.random.default_rng(20240917)
     with program.folder() as folder:
-        for number, (c2, c0, kt, k1, k2) in enumerate(CASES):
+        for number, (c2, c0, kt, k1, k2) in enumerate(program.some(CASES, 4)):
             for rule in ("max", "min"):
                 n = c2 * c0 * (k1[0] + k2[0] - 1) * (k1[1] + k2[1] - 1)
                 c1 = n if rule == "max" else n - c2 + 1

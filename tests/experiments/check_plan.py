@@ -16,8 +16,8 @@ def planned(arguments, column):
 
 def check_width():
     """c1 = ceil((1 + EPS) minimum), of the decimal EPS and not of its binary neighbour."""
-    for c2, c0, overparam, expected in ((10, 10, "0.1", 110), (10, 10, "0.07", 107), (10, 10, "0.101", 111),
-                                        (25, 40, "0.001", 1001), (25, 40, "0.0001", 1001)):
+    for c2, c0, overparam, expected in program.some(((10, 10, "0.07", 107), (25, 40, "0.0001", 1001), (10, 10, "0.1", 110),
+                                                      (10, 10, "0.101", 111), (25, 40, "0.001", 1001)), 2):
         got = planned(["--c-out", c2, "--c-in", c0, "--overparam", overparam, "--seed", 1], "c1")
         program.check(int(got) == expected, f"--overparam {overparam} of {c2 * c0}: {got} features")
 
@@ -41,8 +41,8 @@ UNITS = {"MiB": 2 ** 20, "GiB": 2 ** 30}
 
 
 def check_memory():
-    """The memory that a plan announces is within 10% of the peak that the run then reports. The largest sizes are measured
-    with the argument `all`."""
+    """The memory that a plan announces is within 10% of the peak that the run then reports. All solvers
+    and the largest sizes are measured with the argument `all`."""
     cases = [("lu", "3x3", (12, 18, 24), []), ("mixed", "3x3", (12, 18, 24), []),
              ("krylov", "3x3", (12, 24, 32), ["--overparam", 0.1]), ("qr", "3x3", (10, 14, 18), ["--overparam", 0.1]),
              ("chebyshev", "3x3", (12, 24, 32), ["--overparam", 0.3]),
@@ -51,8 +51,8 @@ def check_memory():
              ("lbfgs-solved", "1x1", (16, 24, 32), ["--solver-precision", "single"])]
     with program.folder() as folder:
         output = os.path.join(folder, "out.h5")
-        for solver, kernel, channels, more in cases:
-            for ranks, c in zip((1, 2, 2) if program.ALL else (1, 2), channels):
+        for number, (solver, kernel, channels, more) in enumerate(cases):
+            for ranks, c in zip((1, 2, 2) if program.ALL else {0: (1, 2), 2: (1,), 5: (1,), 6: (1,)}.get(number, ()), channels):
                 arguments = ["--c-out", c, "--c-in", c, "--kernel", kernel, "--seed", 1, "--solver", solver] + more
                 plan = program.launch(["plan", "reconstruct"] + arguments + ["--ranks", ranks]).stdout
                 number, unit = plan.split("memory a rank ")[1].split(",")[0].split()

@@ -63,7 +63,7 @@ def journal_bytes(out):
 
 def check_kills(folder, name, command, ranks, size, expected, seconds):
     rng = np.random.default_rng(len(name))
-    for k in range(3):
+    for k in program.some(range(3)):
         out = os.path.join(folder, f"{name}_kill{k}.h5")
         goes = 0
         for _ in range(2):
@@ -89,7 +89,7 @@ def check_kills(folder, name, command, ranks, size, expected, seconds):
 
 
 def check_signals(folder, name, command, size, expected, seconds):
-    for how, ranks in (("TERM", 2), ("USR1", 3), ("limit", 2)):
+    for how, ranks in program.some((("TERM", 2), ("USR1", 3), ("limit", 2))):
         out = os.path.join(folder, f"{name}_{how}.h5")
         limit = ["--time-limit", f"{max(0.55 * seconds, 1.5):.1f}s"] if how == "limit" else []
         process = start(command, ranks, out, "--group-size", size, *limit)
@@ -132,7 +132,7 @@ def check_second(folder):
     while not os.path.exists(out + ".part") and process.poll() is None:
         time.sleep(0.02)
     process.send_signal(signal.SIGSTOP)  # it shall not end meanwhile
-    for more in ([], ["--resume"], ["--force"]):
+    for more in program.some(([], ["--resume"], ["--force"])):
         other = program.launch(NETWORK + ["--output", out, *more], 2)
         program.check(other.returncode == 2 and "another run" in other.stderr,
                       f"second run {more}: {other.returncode} {other.stderr}")
@@ -144,7 +144,8 @@ def check_second(folder):
 def main():
     with program.folder() as folder:
         check_second(folder)
-        for name, command, ranks, size in (("layers", LAYERS, 2, 1), ("network", NETWORK, 2, 1), ("wide", NETWORK, 2, 2)):
+        for name, command, ranks, size in program.some((("layers", LAYERS, 2, 1), ("network", NETWORK, 2, 1),
+                                                         ("wide", NETWORK, 2, 2))):
             expected, seconds = straight(folder, f"{name}.h5", command, ranks, size)
             check_kills(folder, name, command, ranks, size, expected, seconds)
             if size == 1:

@@ -75,9 +75,9 @@ def check_dataset(folder, rng):
     out = os.path.join(folder, "out.h5")
     first = activation("leaky-relu", convolve(x, layers[0]["weight"], (1, 1), (1, 1), (1, 1))
                        + layers[0]["bias"][:, None, None])
-    for residual, rule, split, epsilon in (("none", "max", "second", None), ("none", "min", "2x3+3x2", None),
+    for residual, rule, split, epsilon in program.some((("none", "max", "second", None), ("none", "min", "2x3+3x2", None),
                                            ("inner", "max", "first", None), ("none", "max", "first", "few"),
-                                           ("outer", "min", "2x2+2x2", None)):
+                                           ("outer", "min", "2x2+2x2", None)), 2):
         label = f"{residual} {rule} {split} {epsilon}"
         wanted = ["--layers", 0] if residual == "outer" else []  # softplus cannot
         width = ["--features", 30] if epsilon else ["--overparam", 0.1]  # least squares: not the target's own statistics

@@ -25,7 +25,7 @@ def attribute(path, name):
 
 def check_limits(folder):
     for name, arguments in RUNS.items():
-        for number, environment in enumerate(LIMITS if name in ("lu", "mixed") else LIMITS[:1]):
+        for number, environment in enumerate(program.some(LIMITS, 2) if name in ("lu", "mixed") else LIMITS[:1]):
             path = os.path.join(folder, f"{name}{number}.h5")
             done = program.launch(arguments + ["--seed", 1, "--output", path], environment=environment)
             program.check(done.returncode == 0, f"{name} with {environment}: exit {done.returncode}: {done.stderr}")

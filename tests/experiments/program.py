@@ -22,6 +22,11 @@ ALL = "all" in sys.argv[1:]
 failures = []
 
 
+def some(items, count=1):
+    """With the argument `all` every item of a long walk, else the first ones."""
+    return list(items) if ALL else list(items)[:count]
+
+
 def launch(arguments, ranks=1, timeout=300, environment=None, peak=False):
     """Runs `norma ARGUMENTS` and returns the finished process with .seconds added, with `peak` also
     its peak resident bytes; fails on a hang."""
