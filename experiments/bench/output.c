@@ -47,6 +47,18 @@ static void fill_columns(const norma_bench *bench, columns *c)
     }
 }
 
+static norma_status add_figures(norma_result *file, const columns *c)
+{
+    return norma_schema_add_dimension(file, "/",
+                                      &(norma_dimension){.name = "figure",
+                                                         .length = c->n,
+                                                         .units = "1",
+                                                         .long_name = "what was measured",
+                                                         .type = NORMA_NAME,
+                                                         .values = c->number,
+                                                         .names = {c->n, c->names}});
+}
+
 static norma_status add_and_write(norma_result *file, const columns *c)
 {
     const struct {
@@ -89,14 +101,7 @@ static norma_status add_and_write(norma_result *file, const columns *c)
          c->limit},
     };
     enum { N_VARIABLES = sizeof variables / sizeof variables[0] };
-    NORMA_TRY(norma_schema_add_dimension(file, "/",
-                                         &(norma_dimension){.name = "figure",
-                                                            .length = c->n,
-                                                            .units = "1",
-                                                            .long_name = "what was measured",
-                                                            .type = NORMA_NAME,
-                                                            .values = c->number,
-                                                            .names = {c->n, c->names}}));
+    NORMA_TRY(add_figures(file, c));
     for (int i = 0; i < N_VARIABLES; i++) {
         norma_variable variable = variables[i].about;
         variable.dimensions[0] = "figure";

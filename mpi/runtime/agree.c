@@ -80,8 +80,3 @@ norma_status norma_agree_same(MPI_Comm comm, const void *data, size_t size, cons
         status = NORMA_FAIL(NORMA_LIBRARY, "%s differs between ranks", what);
     return norma_agree(comm, status);
 }
-
-int64_t norma_agree_count_local(void)
-{
-    return n_agreements;
-}

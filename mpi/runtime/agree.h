@@ -37,7 +37,4 @@ bool norma_agree_any(MPI_Comm comm, bool mine);
 NORMA_MUST_USE norma_status norma_agree_same(MPI_Comm comm, const void *data, size_t size,
                                              const char *what);
 
-/* Agreements entered by this process so far (local). */
-int64_t norma_agree_count_local(void);
-
 #endif

@@ -36,12 +36,6 @@ norma_singular_method norma_singular_choose_local(norma_singular_method method, 
                                                      : NORMA_SINGULAR_TWO_STAGE;
 }
 
-const char *norma_singular_method_name(norma_singular_method method)
-{
-    static const char *const names[] = {"auto", "library", "two-stage"};
-    return names[method];
-}
-
 int64_t norma_singular_block_local(norma_singular_method method, int64_t n_rows, int64_t n_columns)
 {
     if (norma_singular_choose_local(method, n_rows, n_columns) == NORMA_SINGULAR_LIBRARY)

@@ -25,9 +25,6 @@ typedef enum norma_singular_method {
 norma_singular_method norma_singular_choose_local(norma_singular_method method, int64_t n_rows,
                                                   int64_t n_columns);
 
-/* "auto", "library", "two-stage"; a constant string. */
-const char *norma_singular_method_name(norma_singular_method method);
-
 /* The block size of the layout, and the grid for n_ranks ranks, that suit the method. Local, pure.
  */
 int64_t norma_singular_block_local(norma_singular_method method, int64_t n_rows, int64_t n_columns);

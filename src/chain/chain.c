@@ -99,11 +99,6 @@ int64_t norma_chain_get_layer(const norma_chain *chain)
     return chain->draw.layer;
 }
 
-int64_t norma_chain_n_values(const norma_chain *chain, norma_observable observable)
-{
-    return chain->offset[observable + 1] - chain->offset[observable];
-}
-
 int64_t norma_chain_offset(const norma_chain *chain, norma_observable observable)
 {
     return chain->offset[observable];

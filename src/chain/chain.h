@@ -78,9 +78,7 @@ void norma_chain_trace(norma_chain *chain, double *z);
 /* Layers done since start. */
 int64_t norma_chain_get_layer(const norma_chain *chain);
 
-/* Values of an observable (n_tau, n_singular or 1) and where they begin among all those requested;
- * 0 values when it was not. */
-int64_t norma_chain_n_values(const norma_chain *chain, norma_observable observable);
+/* Where the values of an observable begin among all those requested. */
 int64_t norma_chain_offset(const norma_chain *chain, norma_observable observable);
 
 /* Length of the array below, without lanes. */
