@@ -14,6 +14,7 @@
 #include "src/align/searches.h"
 #include "src/chain/observables.h"
 #include "src/chain/spec.h"
+#include "src/construct/construction.h"
 #include "src/features/width_rule.h"
 #include "src/gradient/loss.h"
 #include "src/network/activation.h"
@@ -40,6 +41,8 @@ static const family families[] = {
      &norma_residual_names},
     {"searches", "for the order of a target's channels (align --search)",
      &norma_align_search_names},
+    {"constructions", "what stands for a target layer (reconstruct --construction)",
+     &norma_construction_names},
     {"width-rules", "unknowns of a source pair (reconstruct --width-rule)", &norma_width_names},
     {"losses", "what norma gradient differentiates (gradient --loss)", &norma_gradient_loss_names},
     {"activations", "functions of networks (reconstruct --activation) and chains (chain --act)",

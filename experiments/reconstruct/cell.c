@@ -48,9 +48,8 @@ static norma_status draw_target(const norma_config *config, bool shapes_only,
     return norma_reconstruct_fill_target(cell, 0);
 }
 
-/* c1 of a layer from --features, --excess, --overparam, or the rule's minimum. */
-static norma_status choose_width(const norma_config *config, int64_t cell, int64_t n_minimum,
-                                 int64_t *n_features)
+norma_status norma_reconstruct_choose_width(const norma_config *config, int64_t cell,
+                                            int64_t n_minimum, int64_t *n_features)
 {
     double wanted = (double)n_minimum;
     if (norma_config_has(config, "features"))
@@ -136,7 +135,8 @@ static norma_status init_layer(const norma_config *config, const norma_reconstru
     if (pair)
         layer->n_features = pair->n_features;
     else
-        NORMA_TRY(choose_width(config, cell->number, layer->n_minimum, &layer->n_features));
+        NORMA_TRY(norma_reconstruct_choose_width(config, cell->number, layer->n_minimum,
+                                                 &layer->n_features));
     NORMA_TRY(norma_source_shape_init(&layer->source_shape, target, &layer->shape.kernel,
                                       layer->n_features));
     return norma_reconstruct_skip_init_layer(cell, number, shapes_only);

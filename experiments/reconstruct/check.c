@@ -42,7 +42,8 @@ norma_status norma_reconstruct_check_options(const norma_config *config)
         return NORMA_FAIL(norma_config_blame(config, "dataset"),
                           "%s: a random target layer has no images to run on; leave it out",
                           norma_config_where(config, "dataset"));
-    if (!norma_config_has(config, "dataset") && norma_config_is_given(config, "samples"))
+    if (!norma_config_has(config, "dataset") && !norma_reconstruct_stack_kind(config) &&
+        norma_config_is_given(config, "samples"))
         return NORMA_FAIL(norma_config_blame(config, "samples"), "%s: needs --dataset",
                           norma_config_where(config, "samples"));
     static const char *const laws[] = {"source-dist", "target-dist", "skip", NULL};

@@ -244,14 +244,21 @@ static norma_status evaluate_file(evaluation *e)
     norma_status status = NORMA_OK;
     NORMA_GOTO(status, norma_result_reader_open(runtime->world, path, &e->reader));
     NORMA_GOTO(status, read_stored(e));
-    if (!norma_config_has(e->stored, "dataset"))
+    const norma_stack_kind *stack = norma_reconstruct_stack_kind(e->stored);
+    if (!stack && !norma_config_has(e->stored, "dataset"))
         status = NORMA_FAIL(NORMA_USAGE, "%s was made without images: give --dataset", path);
-    if (!norma_config_has(e->stored, "target"))
+    if ((!stack || norma_config_has(e->stored, "dataset")) &&
+        !norma_config_has(e->stored, "target"))
         status =
             NORMA_FAIL(NORMA_CONFIG, "%s has a random target layer, which no images fit", path);
     NORMA_GOTO(status, norma_agree(runtime->world, status));
     NORMA_GOTO(status, read_inputs(e));
     NORMA_GOTO(status, check_target(e));
+    if (stack) {
+        status =
+            norma_stack_evaluate(runtime->world, e->stored, &e->inputs, stack, e->reader, path);
+        goto done;
+    }
     norma_log_result("#cell replica  images differing output_max_error  output_rmse "
                      "accuracy_source accuracy_target n_clipped  seconds  GFLOP/s");
     for (int64_t i = 0; i < norma_config_get_sweep(e->stored)->n_cells; i++)

@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 static const char *const skip_kernels[] = {"1x1", NORMA_RECONSTRUCT_WHOLE_KERNEL, NULL};
+static const char *const centres[] = {"zero", "one", "gain", NULL};
 static const char *const stores[] = {"auto", "yes", "no", NULL};
 static const char *const precisions[] = {"double", NORMA_RECONSTRUCT_SINGLE, NULL};
 const char *const norma_reconstruct_conditions[] = {
@@ -47,10 +48,29 @@ static const norma_option target_options[] = {
      .type = NORMA_OPTION_CHOICE,
      .group = "Target",
      .default_text = "pair",
-     .choices = norma_reconstruct_constructions,
-     .help = "pair: one source pair for each target layer. low-rank: the layer is factored by its "
-             "singular values, and layer L becomes layers 2 L and 2 L + 1, with the rank as "
-             "channels between (EXP23 Cor. 1)."},
+     .names = &norma_construction_names,
+     .help = "What stands for a target layer. pair: one source pair. low-rank: two pairs, for the "
+             "factors by singular values; layer L becomes layers 2 L and 2 L + 1. skip: one source "
+             "layer for each block of inputs."},
+    {.name = "block",
+     .type = NORMA_OPTION_INTEGER,
+     .many = NORMA_SWEEP,
+     .group = "Target",
+     .unit = "inputs",
+     .default_text = "4",
+     .min = NORMA_AT_LEAST(1),
+     .max = NORMA_AT_MOST(1048576),
+     .help = "Inputs k that enter each source layer with --construction skip; k divides the "
+             "layer's inputs. The width's minimum is c2 k."},
+    {.name = "nearest",
+     .type = NORMA_OPTION_CHOICE,
+     .many = NORMA_SWEEP,
+     .group = "Solution",
+     .default_text = "gain",
+     .choices = centres,
+     .help = "Among the scales that solve a block with --construction skip, those nearest to zero, "
+             "to one, or to the gain 1 / sqrt(D v) with which a layer of D weights of variance v "
+             "keeps the size of its inputs. The last keeps most digits over many blocks."},
     {.name = "target-rank",
      .type = NORMA_OPTION_INTEGER,
      .group = "Target",

@@ -10,6 +10,7 @@
  *     norma reconstruct --target net.h5 --dataset fashion-mnist --overparam 0.1 --output out.h5
  */
 #include "experiments/job/job.h"
+#include "experiments/reconstruct/construct/construction.h"
 #include "experiments/reconstruct/journal.h"
 #include "experiments/reconstruct/options.h"
 #include "experiments/reconstruct/run.h"
@@ -38,7 +39,10 @@ static void fingerprint(const norma_job_context *job, norma_text *text)
 static norma_status plan(norma_job_context *job, bool print)
 {
     const norma_reconstruct_run *run = job->state;
+    const norma_stack_kind *stack = norma_reconstruct_stack_kind(job->config);
     norma_rates rates = {0};
+    if (stack)
+        return norma_agree(job->runtime->world, norma_stack_plan(job, &run->inputs, stack, print));
     if (print)
         NORMA_TRY(norma_rates_measure(job->runtime, &rates));
     norma_rates_place_local(&rates, job->machine.n_ranks, job->machine.ranks_per_node);
@@ -50,6 +54,9 @@ static norma_status plan(norma_job_context *job, bool print)
 static norma_status compute(norma_job_context *job)
 {
     norma_reconstruct_run *run = job->state;
+    const norma_stack_kind *stack = norma_reconstruct_stack_kind(job->config);
+    if (stack)
+        return norma_stack_compute(job, &run->inputs, stack);
     NORMA_TRY(norma_reconstruct_run_open(run, job));
     return norma_reconstruct_waves_run(run, job);
 }

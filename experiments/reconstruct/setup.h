@@ -125,6 +125,11 @@ NORMA_MUST_USE norma_status norma_reconstruct_cell_init(const norma_config *conf
 norma_status norma_reconstruct_in_cell(const norma_config *config, int64_t cell,
                                        norma_status status);
 
+/* Features of a layer from --features, --excess, --overparam, or the minimum itself. NORMA_CONFIG
+ * below 1, NORMA_LIMIT from 2^31 on. Local. */
+NORMA_MUST_USE norma_status norma_reconstruct_choose_width(const norma_config *config, int64_t cell,
+                                                           int64_t n_minimum, int64_t *n_features);
+
 /* Are the activations of all source pairs linear, not only nearly so, where they are used? */
 bool norma_reconstruct_is_exact(const norma_reconstruct_cell *cell);
 

@@ -90,5 +90,5 @@ with program.folder() as folder:
     refused("give --target; a random target has full rank", *low_rank, "--c-out", 3, "--c-in", 3)
     refused("not with --construction low-rank", *low_rank, "--target", target, "--residual", "inner")
     refused("needs --construction low-rank", "--c-out", 3, "--c-in", 3, "--rank-tolerance", 0.1)
-    refused("'skip'", "--c-out", 3, "--c-in", 3, "--construction", "skip")
+    refused("'skips'", "--c-out", 3, "--c-in", 3, "--construction", "skips")
 program.finish()

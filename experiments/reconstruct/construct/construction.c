@@ -1,5 +1,7 @@
 #include "experiments/reconstruct/construct/construction.h"
 
+#include "experiments/reconstruct/options.h"
+
 #include "mpi/runtime/agree.h"
 #include "mpi/runtime/log.h"
 #include "mpi/runtime/team.h"
@@ -10,23 +12,73 @@
 /* The tensor field of the counters of the orthogonal matrices between two factors. */
 enum { TENSOR_ROTATION = 1 };
 
-const char *const norma_reconstruct_constructions[] = {
-    [NORMA_CONSTRUCTION_PAIR] = "pair", [NORMA_CONSTRUCTION_LOW_RANK] = "low-rank", NULL};
+/* The stacks among the constructions. */
+static const norma_stack_kind *const stacks[NORMA_N_CONSTRUCTIONS] = {
+    [NORMA_CONSTRUCTION_SKIP] = &norma_stack_blocks,
+};
+
+static norma_construction construction_of(const norma_config *config)
+{
+    return (norma_construction)norma_config_get_choice(config, 0, "construction");
+}
 
 static bool is_low_rank(const norma_config *config)
 {
-    return norma_config_get_choice(config, 0, "construction") == NORMA_CONSTRUCTION_LOW_RANK;
+    return construction_of(config) == NORMA_CONSTRUCTION_LOW_RANK;
+}
+
+const norma_stack_kind *norma_reconstruct_stack_kind(const norma_config *config)
+{
+    return stacks[construction_of(config)];
+}
+
+/* Options of source pairs that a stack does not take. */
+static norma_status check_stack(const norma_config *config)
+{
+    static const char *const pairs_only[] = {"source",           "residual",  "width-rule",
+                                             "kernel-split",     "epsilon",   "bound",
+                                             "bn-statistics",    "bn-eps",    "group-size",
+                                             "solver",           "condition", "lbfgs-history",
+                                             "solver-precision", "precision", "max-iterations",
+                                             "store-weights",    NULL};
+    const char *name = norma_construction_get(construction_of(config))->name;
+    for (int i = 0; pairs_only[i]; i++)
+        if (norma_config_is_given(config, pairs_only[i]))
+            return NORMA_FAIL(norma_config_blame(config, pairs_only[i]),
+                              "%s: is for source pairs, not with --construction %s",
+                              norma_config_where(config, pairs_only[i]), name);
+    static const char *const arrays[] = {NORMA_RECONSTRUCT_SAVE_WEIGHTS,
+                                         NORMA_RECONSTRUCT_SAVE_SPECTRUM};
+    for (int i = 0; i < 2; i++)
+        if (norma_config_has(config, "save") && norma_config_list_holds(config, "save", arrays[i]))
+            return NORMA_FAIL(norma_config_blame(config, "save"),
+                              "%s: %s: is for source pairs, not with --construction %s",
+                              norma_config_where(config, "save"), arrays[i], name);
+    for (int64_t i = 0; i < norma_config_get_sweep(config)->n_cells; i++) {
+        norma_distribution law = NORMA_DISTRIBUTION_GIVEN;
+        NORMA_TRY(
+            norma_distribution_from_name(norma_config_get_text(config, i, "source-dist"), &law));
+        if (!norma_law_is_drawn(law))
+            return NORMA_FAIL(norma_config_blame(config, "source-dist"),
+                              "%s: %s is a law of source pairs, not with --construction %s",
+                              norma_config_where(config, "source-dist"),
+                              norma_distribution_name(law), name);
+    }
+    return NORMA_OK;
 }
 
 norma_status norma_reconstruct_construction_check_options(const norma_config *config)
 {
-    static const char *const ranks[] = {"target-rank", "rank-tolerance"};
     static const char *const others[] = {"source", "residual"};
-    for (size_t i = 0; i < 2; i++)
-        if (!is_low_rank(config) && norma_config_is_given(config, ranks[i]))
-            return NORMA_FAIL(norma_config_blame(config, ranks[i]),
-                              "%s: needs --construction low-rank",
-                              norma_config_where(config, ranks[i]));
+    for (int c = 0; c < NORMA_N_CONSTRUCTIONS; c++) {
+        const norma_construction_descriptor *d = norma_construction_get((norma_construction)c);
+        for (const char *const *name = d->options; *name; name++)
+            if (c != (int)construction_of(config) && norma_config_is_given(config, *name))
+                return NORMA_FAIL(norma_config_blame(config, *name), "%s: needs --construction %s",
+                                  norma_config_where(config, *name), d->name);
+    }
+    if (norma_reconstruct_stack_kind(config))
+        return check_stack(config);
     if (!is_low_rank(config))
         return NORMA_OK;
     if (!norma_config_has(config, "target"))

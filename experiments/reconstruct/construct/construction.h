@@ -1,16 +1,14 @@
 #ifndef NORMA_EXPERIMENTS_RECONSTRUCT_CONSTRUCT_CONSTRUCTION_H
 #define NORMA_EXPERIMENTS_RECONSTRUCT_CONSTRUCT_CONSTRUCTION_H
-/* --construction: which layers the source pairs stand for. `pair`: one for each target layer.
- * `low-rank`: two, for the factors of the layer (src/network/low_rank.h). */
+/* --construction: what stands for a target layer. `pair`: one source pair. `low-rank`: two, for the
+ * factors of the layer (src/network/low_rank.h). Others: a stack of source layers
+ * (experiments/reconstruct/stack/stack.h). */
 #include "experiments/reconstruct/setup.h"
+#include "experiments/reconstruct/stack/stack.h"
+#include "src/construct/construction.h"
 
-typedef enum norma_construction {
-    NORMA_CONSTRUCTION_PAIR,
-    NORMA_CONSTRUCTION_LOW_RANK
-} norma_construction;
-
-/* Their names, in this order; ended by NULL. */
-extern const char *const norma_reconstruct_constructions[];
+/* The stack that the configuration asks for; NULL where it asks for pairs. Local. */
+const norma_stack_kind *norma_reconstruct_stack_kind(const norma_config *config);
 
 /* Refuses options that the construction does not take. Local. */
 NORMA_MUST_USE norma_status

@@ -1,0 +1,21 @@
+#include "src/construct/construction.h"
+
+static const char *const no_options[] = {NULL};
+static const char *const rank_options[] = {"target-rank", "rank-tolerance", NULL};
+static const char *const block_options[] = {"block", "nearest", NULL};
+
+static const norma_construction_descriptor table[] = {
+    [NORMA_CONSTRUCTION_PAIR] = {"pair", "one source pair for each target layer", no_options},
+    [NORMA_CONSTRUCTION_LOW_RANK] =
+        {"low-rank", "two source pairs, for the factors of each layer (EXP23 Cor. 1)",
+         rank_options},
+    [NORMA_CONSTRUCTION_SKIP] =
+        {"skip", "a source layer for each block of inputs, with skip connections (EXP23 Thm 2)",
+         block_options},
+};
+const norma_names norma_construction_names = NORMA_NAMES("construction", "constructions", table);
+
+const norma_construction_descriptor *norma_construction_get(norma_construction construction)
+{
+    return &table[construction];
+}
