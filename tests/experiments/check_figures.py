@@ -19,13 +19,17 @@ import program
 FIGURES = os.path.join(program.SOURCE, "experiments", "figures")
 # What makes a run small, by subcommand and then by folder.
 SMALL = {"align": {"channels": "6", "excess": "-4", "replicas": "2"},
-         "chain": {"depth": "40", "replicas": "3", "width": "8,16"}, "meanfield": {"depth": "40", "grid": "11"}}
+         "chain": {"depth": "40", "replicas": "3", "width": "8,16"}, "meanfield": {"depth": "40", "grid": "11"},
+         "spectrum": {"replicas": "2"}}
 SMALLER = {
     "check_closed_form": {"batch": "3,4"},
     "check_log_sigma_min": {"stride": "1", "record": "all"},
     "check_lyapunov": {"width": "16", "stride": "1"},
     "rank20_fig2": {"width": "16", "stride": "10", "record": "every:10"},
     "rank20_fig3b": {"width": "16"},
+    "double_descent": {"channels": "4", "overparam": "-0.5,0,0.5"},
+    "rf_fig3": {"channels": "6", "features": "36,40", "replicas": "1"},
+    "taps_law": {"channels": "2,4"},
     "thesis_fig2_1": {"width": "8"},
     "thesis_fig2_2": {"burn-in": "10", "record": "all"},
     "thesis_fig2_3": {"batch": "4,8"},
