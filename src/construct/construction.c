@@ -4,6 +4,8 @@ static const char *const no_options[] = {NULL};
 static const char *const rank_options[] = {"target-rank", "rank-tolerance", NULL};
 static const char *const block_options[] = {"block", "nearest", NULL};
 
+static const char *const deep_options[] = {"depth", "widths", "kernels", "starts", NULL};
+
 static const norma_construction_descriptor table[] = {
     [NORMA_CONSTRUCTION_PAIR] = {"pair", "one source pair for each target layer", no_options},
     [NORMA_CONSTRUCTION_LOW_RANK] =
@@ -12,6 +14,8 @@ static const norma_construction_descriptor table[] = {
     [NORMA_CONSTRUCTION_SKIP] =
         {"skip", "a source layer for each block of inputs, with skip connections (EXP23 Thm 2)",
          block_options},
+    [NORMA_CONSTRUCTION_DEEP] =
+        {"deep", "a product of several frozen layers between scales (CNN24 Thm 2.5)", deep_options},
 };
 const norma_names norma_construction_names = NORMA_NAMES("construction", "constructions", table);
 

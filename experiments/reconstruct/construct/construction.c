@@ -15,6 +15,7 @@ enum { TENSOR_ROTATION = 1 };
 /* The stacks among the constructions. */
 static const norma_stack_kind *const stacks[NORMA_N_CONSTRUCTIONS] = {
     [NORMA_CONSTRUCTION_SKIP] = &norma_stack_blocks,
+    [NORMA_CONSTRUCTION_DEEP] = &norma_stack_deep,
 };
 
 static norma_construction construction_of(const norma_config *config)

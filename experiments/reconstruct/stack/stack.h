@@ -85,6 +85,7 @@ typedef struct norma_stack_kind {
 } norma_stack_kind;
 
 extern const norma_stack_kind norma_stack_blocks; /* --construction skip */
+extern const norma_stack_kind norma_stack_deep;   /* --construction deep */
 
 /* The activation between the layers of the stack. */
 norma_activation norma_stack_activation(const norma_stack_place *place);

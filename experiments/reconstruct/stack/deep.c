@@ -1,0 +1,300 @@
+/* --construction deep: products of several frozen layers (src/construct/deep.h). */
+#include "src/construct/deep.h"
+
+#include "experiments/reconstruct/stack/stack.h"
+#include "mpi/runtime/log.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NUMBER(label, kind, text)                                                                  \
+    {                                                                                              \
+        .name = (label), .type = (kind), .units = "1", .long_name = (text)                         \
+    }
+
+static const norma_variable layer_variables[] = {
+    NUMBER("solved", NORMA_INT64, "1 where rmse is within 100 times rmse_floor, else 0"),
+    NUMBER("rmse_floor", NORMA_FLOAT64, "rounding floor of rmse"),
+    NUMBER("n_starts", NORMA_INT64, "random starts of the search"),
+    NUMBER("n_iterations", NORMA_INT64, "steps of all starts"),
+    NUMBER("condition_jacobian", NORMA_FLOAT64, "condition of the Jacobian at the solution"),
+    NUMBER("slack", NORMA_INT64,
+           "unknowns beyond the n + L of the theorem; -1 is the count of dimensions"),
+};
+
+static const norma_variable stage_variables[] = {
+    NUMBER("source_width", NORMA_FLOAT64, "output channels of a source layer"),
+};
+
+/* "3x3+1x1+...": one for each of n layers. */
+static norma_status parse_kernels(const norma_config *config, int64_t n, norma_kernel_shape *kernel)
+{
+    const char *text = norma_config_get_text(config, 0, "kernels");
+    const char *at = text;
+    int64_t l = 1;
+    for (; l <= n && *at; l++) {
+        char *end = NULL;
+        kernel[l].height = strtoll(at, &end, 10);
+        if (end == at || *end != 'x')
+            break;
+        at = end + 1;
+        kernel[l].width = strtoll(at, &end, 10);
+        if (end == at || kernel[l].height < 1 || kernel[l].width < 1 || kernel[l].height > 64 ||
+            kernel[l].width > 64)
+            break;
+        at = *end == '+' && l < n ? end + 1 : end;
+    }
+    if (l == n + 1 && !*at)
+        return NORMA_OK;
+    return NORMA_FAIL(norma_config_blame(config, "kernels"),
+                      "%s: '%s' is no list of %lld kernels such as 3x3+1x1",
+                      norma_config_where(config, "kernels"), text, (long long)n);
+}
+
+/* Layers that --widths lists, and one. */
+static int64_t count_layers(const norma_config *config)
+{
+    int64_t n = 2;
+    for (const char *at = norma_config_get_text(config, 0, "widths"); *at; at++)
+        n += *at == '+';
+    return n;
+}
+
+static norma_status parse_widths(const norma_config *config, norma_deep_shape *s)
+{
+    const char *text = norma_config_get_text(config, 0, "widths");
+    const char *at = text;
+    for (int64_t l = 1; l < s->n_layers; l++) {
+        char *end = NULL;
+        s->width[l] = strtoll(at, &end, 10);
+        if (end == at || s->width[l] < 1 || s->width[l] > 1048576 ||
+            *end != (l + 1 < s->n_layers ? '+' : '\0'))
+            return NORMA_FAIL(norma_config_blame(config, "widths"),
+                              "%s: '%s' is no list of widths such as 24+8",
+                              norma_config_where(config, "widths"), text);
+        at = end + 1;
+    }
+    return NORMA_OK;
+}
+
+/* A layer must pass on all that meets in it, from inputs below to outputs above. */
+static int64_t find_cut(const norma_deep_shape *s, int64_t l)
+{
+    norma_deep_shape part = *s;
+    part.n_layers = l;
+    int64_t below = norma_kernel_taps(norma_deep_composite(&part)) * s->width[0];
+    part = *s;
+    for (int64_t k = 1; k <= l; k++)
+        part.kernel[k] = (norma_kernel_shape){1, 1};
+    int64_t above = norma_kernel_taps(norma_deep_composite(&part)) * s->width[s->n_layers];
+    return below < above ? below : above;
+}
+
+/* Hidden widths with the sum that the theorem and --excess ask for: twice the cut, and the rest in
+ * the layer beside the larger end, where real solutions are found most often. */
+static norma_status set_widths(const norma_stack_place *place, norma_deep_shape *s)
+{
+    int64_t hidden = s->n_layers - 1;
+    int64_t total = 0;
+    int64_t wide =
+        s->width[0] * norma_kernel_taps(s->kernel[1]) >= s->width[s->n_layers] ? 1 : hidden;
+    int64_t least = norma_deep_equations(s) + s->n_layers - s->width[s->n_layers];
+    NORMA_TRY(norma_reconstruct_choose_width(place->config, place->cell->number,
+                                             least > hidden ? least : hidden, &total));
+    if (total < hidden)
+        return NORMA_FAIL(NORMA_CONFIG, "%lld hidden channels cannot be spread over %lld layers",
+                          (long long)total, (long long)hidden);
+    s->width[wide] = total;
+    for (int64_t l = 1; l <= hidden; l++) {
+        int64_t twice = 2 * find_cut(s, l);
+        if (l == wide)
+            continue;
+        s->width[l] = twice < total / hidden ? twice : total / hidden;
+        s->width[wide] -= s->width[l];
+    }
+    return NORMA_OK;
+}
+
+static norma_status get_shape(const norma_stack_place *place, norma_deep_shape *s)
+{
+    const norma_config *config = place->config;
+    const norma_layer *target = &place->cell->network->layers[place->number];
+    const bool listed = norma_config_has(config, "widths");
+    const char *option = listed ? "widths" : "depth";
+    memset(s, 0, sizeof *s);
+    s->n_layers = listed ? count_layers(config)
+                         : norma_config_get_integer(config, place->cell->number, "depth");
+    if (s->n_layers < 2 || s->n_layers > NORMA_DEEP_MOST)
+        return NORMA_FAIL(norma_config_blame(config, option),
+                          "%s: %lld layers: 2 to %d are possible; the rows of a single frozen "
+                          "layer only change their length",
+                          norma_config_where(config, option), (long long)s->n_layers,
+                          NORMA_DEEP_MOST);
+    if (place->cell->network->n_layers > 1 && target->kind != NORMA_LAYER_LINEAR)
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "--construction deep takes networks of linear layers, or one convolution "
+                          "alone, as FILE:PATH or a random target");
+    if (target->pool != NORMA_POOL_NONE)
+        return NORMA_FAIL(NORMA_CONFIG, "--construction deep takes layers without a pool");
+    s->width[0] = target->n_channels_in;
+    s->width[s->n_layers] = target->n_channels_out;
+    for (int64_t l = 1; l <= s->n_layers; l++)
+        s->kernel[l] = l == 1 ? target->kernel : (norma_kernel_shape){1, 1};
+    if (norma_config_has(config, "kernels"))
+        NORMA_TRY(parse_kernels(config, s->n_layers, s->kernel));
+    const norma_kernel_shape composite = norma_deep_composite(s);
+    if (composite.height != target->kernel.height || composite.width != target->kernel.width)
+        return NORMA_FAIL(norma_config_blame(config, "kernels"),
+                          "%s: their composite is %lldx%lld, the target's kernel %lldx%lld",
+                          norma_config_where(config, "kernels"), (long long)composite.height,
+                          (long long)composite.width, (long long)target->kernel.height,
+                          (long long)target->kernel.width);
+    return listed ? parse_widths(config, s) : set_widths(place, s);
+}
+
+static norma_status size(const norma_stack_place *place, norma_stack_size *out)
+{
+    norma_deep_shape s;
+    NORMA_TRY(get_shape(place, &s));
+    int64_t unknowns = norma_deep_unknowns(&s);
+    *out = (norma_stack_size){.n_equations = norma_deep_equations(&s),
+                              .n_minimum = norma_deep_equations(&s) + s.n_layers,
+                              .n_features = unknowns,
+                              .n_stages = s.n_layers,
+                              .n_scales = unknowns,
+                              .n_shifts = unknowns,
+                              .bytes = norma_deep_bytes(&s),
+                              .flops = 30 * norma_deep_flops(&s)};
+    return NORMA_OK;
+}
+
+static void destroy(void **source)
+{
+    norma_deep *deep = *source;
+    norma_deep_destroy(&deep);
+    *source = NULL;
+}
+
+static norma_status create(const norma_stack_place *place, void **source)
+{
+    norma_deep_shape shape;
+    norma_deep *deep = NULL;
+    const norma_tensor_spec spec = norma_stack_weights(place);
+    NORMA_TRY(get_shape(place, &shape));
+    NORMA_TRY(norma_deep_create(&shape, &deep));
+    norma_status status = norma_deep_draw(deep, &spec, place->number);
+    if (status != NORMA_OK)
+        norma_deep_destroy(&deep);
+    *source = deep;
+    return status;
+}
+
+/* Refuses layers that are too thin, and says what was not solved. */
+static norma_status judge(const norma_stack_place *place, const norma_deep *deep,
+                          const norma_deep_report *report)
+{
+    int64_t needed = deep->n_equations + deep->shape.n_layers - 1;
+    if (deep->n_unknowns >= needed && report->rank < deep->n_equations)
+        return NORMA_FAIL(NORMA_NUMERIC,
+                          "the Jacobian of %lld equations has rank %lld at random scales: a layer "
+                          "of the source is too thin to pass them on, however wide the others are; "
+                          "spread the channels more evenly (--widths)",
+                          (long long)deep->n_equations, (long long)report->rank);
+    if (deep->n_unknowns < needed)
+        norma_log_news("layer %lld: %lld scales are fewer than the %lld that %lld equations ask "
+                       "for; least squares are searched for",
+                       (long long)place->number, (long long)deep->n_unknowns, (long long)needed,
+                       (long long)deep->n_equations);
+    else if (!report->solved)
+        norma_log_warning_local("cell %lld, replica %lld, layer %lld: not solved from %lld starts: "
+                                "rmse %.2e, floor %.2e",
+                                (long long)place->cell->number, (long long)place->replica,
+                                (long long)place->number, (long long)report->n_starts, report->rmse,
+                                report->floor);
+    return NORMA_OK;
+}
+
+static norma_status solve(const norma_stack_place *place, void *source, double *common,
+                          double *layer, double *stages, int64_t n_places)
+{
+    norma_deep *deep = source;
+    norma_deep_report report;
+    const norma_rng_stream stream = {.purpose = NORMA_RNG_START_SCALES,
+                                     .layer = place->number,
+                                     .replica = place->replica,
+                                     .cell = place->cell->stream_cell};
+    NORMA_TRY(norma_deep_solve(deep, place->cell->network->layers[place->number].weight,
+                               norma_config_get_integer(place->config, 0, "starts"),
+                               place->cell->seed, &stream, &report));
+    NORMA_TRY(judge(place, deep, &report));
+    const double values[] = {report.solved,
+                             report.floor,
+                             (double)report.n_starts,
+                             (double)report.n_iterations,
+                             report.condition,
+                             (double)(deep->n_unknowns - deep->n_equations - deep->shape.n_layers)};
+    memcpy(layer, values, sizeof values);
+    common[NORMA_STACK_CONDITION_NUMBER] = report.condition;
+    common[NORMA_STACK_DIGITS_LEFT] = fmax(0, -log10(report.condition * 0x1p-53));
+    common[NORMA_STACK_MAX_ABS_GAMMA] = 0;
+    for (int64_t k = 0; k < deep->n_unknowns; k++)
+        common[NORMA_STACK_MAX_ABS_GAMMA] =
+            fmax(common[NORMA_STACK_MAX_ABS_GAMMA], fabs(deep->gamma[1][k]));
+    for (int64_t l = 1; l <= deep->shape.n_layers && l <= n_places; l++)
+        stages[l - 1] = (double)deep->shape.width[l];
+    return NORMA_OK;
+}
+
+static norma_status compose(const void *source, double *map)
+{
+    norma_deep_compose(source, map);
+    return NORMA_OK;
+}
+
+static norma_status open_deep(const norma_stack_place *place, void *source, const double *lo,
+                              const double *hi, double *common)
+{
+    const norma_activation activation = norma_stack_activation(place);
+    return norma_deep_open(source, &activation, lo, hi,
+                           place->cell->network->layers[place->number].bias,
+                           &common[NORMA_STACK_SHIFT_MAGNITUDE], &common[NORMA_STACK_SHIFT_ERROR]);
+}
+
+static norma_status run(const norma_stack_place *place, const void *source, int64_t n,
+                        const double *x, double *y, int64_t *n_clipped)
+{
+    const norma_activation activation = norma_stack_activation(place);
+    return norma_deep_run(source, &activation, n, x, y, n_clipped);
+}
+
+static void get(const void *source, double *scales, double *shifts)
+{
+    const norma_deep *d = source;
+    memcpy(scales, d->gamma[1], (size_t)d->n_unknowns * sizeof *scales);
+    memcpy(shifts, d->beta[1], (size_t)d->n_unknowns * sizeof *shifts);
+}
+
+static void set(void *source, const double *scales, const double *shifts)
+{
+    const norma_deep *d = source;
+    memcpy(d->gamma[1], scales, (size_t)d->n_unknowns * sizeof *scales);
+    memcpy(d->beta[1], shifts, (size_t)d->n_unknowns * sizeof *shifts);
+}
+
+const norma_stack_kind norma_stack_deep = {
+    .stage = "source_layer",
+    .stage_meaning = "layer of the source, the first sees the inputs",
+    .layer_variables = layer_variables,
+    .n_layer_variables = sizeof layer_variables / sizeof layer_variables[0],
+    .stage_variables = stage_variables,
+    .n_stage_variables = sizeof stage_variables / sizeof stage_variables[0],
+    .size = size,
+    .create = create,
+    .destroy = destroy,
+    .solve = solve,
+    .compose = compose,
+    .open = open_deep,
+    .run = run,
+    .get = get,
+    .set = set};
