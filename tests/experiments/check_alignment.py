@@ -1,6 +1,7 @@
 """norma reconstruct --align: least squares of the target whose channels are permuted by hand, numpy's residuals, the
 order that norma align finds; a network that is exact only in another order; the source network run by numpy; skips,
-factored targets, sweeps, norma evaluate; stopped and resumed runs; plan; refusals."""
+factored targets, sweeps, norma evaluate; plan; refusals; with the argument `all` more searches and splits of kernels,
+and stopped and resumed runs."""
 import os
 import signal
 import subprocess
@@ -95,7 +96,7 @@ def check_network(folder, layers, x):
     expected = forward(x, layers)
     cases = [("greedy", "he-normal", 1, "second", []), ("swaps", "orthogonal", 2, "first", ["--restarts", 4]),
              ("anneal", "he-normal", 2, "2x3+2x1", ["--anneal-starts", 1, "--anneal-sweeps", 3])]
-    for search, law, ranks, split, budget in cases:
+    for search, law, ranks, split, budget in cases if program.ALL else cases[:2]:
         drawn = ["--overparam", -0.1, "--source-dist", law, "--kernel-split", split]
         common = [*drawn, *data]
         label = f"{search} {law}"
@@ -249,6 +250,7 @@ def check_refusals(folder, target):
         ([*base[:-1], "assignment-printed", "--source-dist", "id-cond", "--residual", "inner", "--skip", "he-normal"],
          "counts weights of the target alone"),
         ([*base[:-1], "simulated"], "unknown"),
+        ([*base, "--construction", "skip"], "not with --construction skip"),
         ([*base[:-2], "--restarts", 3], "needs --align"),
     ]
     for arguments, text in cases:
@@ -275,7 +277,8 @@ def main():
     with program.folder() as folder:
         target = check_network(folder, make_layers(random), random.uniform(-1, 1, (15, 2, 4, 4)))
         check_exact(folder, random)
-        check_resume(folder, target)
+        if program.ALL:
+            check_resume(folder, target)
         check_refusals(folder, target)
     program.finish()
 

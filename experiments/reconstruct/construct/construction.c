@@ -41,7 +41,7 @@ static norma_status check_stack(const norma_config *config)
                                              "bn-statistics",    "bn-eps",    "group-size",
                                              "solver",           "condition", "lbfgs-history",
                                              "solver-precision", "precision", "max-iterations",
-                                             "store-weights",    NULL};
+                                             "store-weights",    "align",     NULL};
     const char *name = norma_construction_get(construction_of(config))->name;
     for (int i = 0; pairs_only[i]; i++)
         if (norma_config_is_given(config, pairs_only[i]))
