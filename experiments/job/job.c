@@ -10,6 +10,7 @@
 #include "src/config/config_common.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 static bool has_flag(const norma_config *config, const char *name)
 {
@@ -81,6 +82,24 @@ static void place(norma_job_context *job)
             (int64_t)(norma_config_get_real(config, 0, "node-memory") * 1073741824.0);
 }
 
+/* The size of the groups; on --resume that of the results in the checkpoint, if it can be. */
+static norma_status settle_groups(const norma_job *job, norma_job_context *context, bool plan)
+{
+    MPI_Comm world = context->runtime->world;
+    char *stored = NULL;
+    bool has_results = false;
+    if (!plan && has_flag(context->config, "resume"))
+        NORMA_TRY(norma_checkpoint_has_results(world, output_of(context), &has_results));
+    if (has_results)
+        NORMA_TRY(norma_checkpoint_recall(world, output_of(context), NORMA_JOB_GROUP_KEY, &stored));
+    if (stored) {
+        long long size = strtoll(stored, NULL, 10);
+        context->group_size = size >= 1 && size <= context->runtime->size ? size : 0;
+    }
+    norma_mem_free(stored);
+    return job->group(context);
+}
+
 /* The configurations of the context: counted texts that run_settled frees. */
 static norma_status write_configuration(const norma_job *job, norma_job_context *context,
                                         char **settings, char **configuration)
@@ -91,6 +110,8 @@ static norma_status write_configuration(const norma_job *job, norma_job_context 
     norma_text_append(&text, "%s", *settings);
     if (job->fingerprint)
         job->fingerprint(context, &text);
+    if (job->group)
+        norma_text_append(&text, "  %s: %" PRId64 "\n", NORMA_JOB_GROUP_KEY, context->group_size);
     return norma_text_take(&text, configuration);
 }
 
@@ -119,11 +140,14 @@ double norma_job_save_interval(const norma_config *config)
     return 60 * norma_config_get_real(config, 0, "checkpoint-every");
 }
 
-int64_t norma_job_group_size(const norma_runtime *runtime, const norma_config *config)
+int64_t norma_job_group_size(const norma_job_context *job)
 {
-    if (!norma_config_knows(config, "group-size") || !norma_config_has(config, "group-size"))
-        return runtime->size;
-    return norma_config_get_integer(config, 0, "group-size");
+    if (job->group_size > 0)
+        return job->group_size;
+    if (!norma_config_knows(job->config, "group-size") ||
+        !norma_config_has(job->config, "group-size"))
+        return job->runtime->size;
+    return norma_config_get_integer(job->config, 0, "group-size");
 }
 
 /* --- files ----------------------------------------------------------------------------------- */
@@ -194,8 +218,6 @@ static norma_status compute(const norma_job *job, norma_job_context *context)
 static norma_status plan_or_compute(const norma_job *job, norma_job_context *context, bool plan)
 {
     const norma_runtime *runtime = context->runtime;
-    NORMA_TRY(norma_plan_machine_measure(runtime, &context->machine));
-    place(context);
     NORMA_TRY(job->plan(context, plan));
     if (plan)
         return NORMA_OK;
@@ -224,6 +246,10 @@ static norma_status run_with_options(const norma_job *job, norma_job_context *co
     }
     NORMA_TRY(settle_seed(context));
     NORMA_TRY(job->read(context));
+    NORMA_TRY(norma_plan_machine_measure(context->runtime, &context->machine));
+    place(context);
+    if (job->group)
+        NORMA_TRY(settle_groups(job, context, plan));
     norma_status status = write_configuration(job, context, &settings, &configuration);
     status = norma_agree(world, status);
     context->settings = settings;

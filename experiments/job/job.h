@@ -41,9 +41,10 @@
 typedef struct norma_job_context {
     const norma_call *call;
     const norma_runtime *runtime;
-    norma_config *config;         /* settled: the options `output` and `seed` have values */
-    norma_plan_machine machine;   /* from `plan` on: this one, or what `norma plan` was given */
-    const char *settings;         /* from `plan` on: the effective configuration as YAML */
+    norma_config *config;       /* settled: the options `output` and `seed` have values */
+    norma_plan_machine machine; /* from `group` on: this one, or what `norma plan` was given */
+    int64_t group_size;   /* ranks that compute a task together, as `group` chose; 0: none did */
+    const char *settings; /* from `plan` on: the effective configuration as YAML */
     const char *configuration;    /* the same, then the lines of `fingerprint` */
     norma_result *file;           /* from norma_job_open on */
     norma_checkpoint *checkpoint; /* the same; NULL where the command has no --resume */
@@ -60,6 +61,11 @@ typedef struct norma_job {
 
     /* Reads files and prepares what the plan needs. * Collective. */
     norma_status (*read)(norma_job_context *job);
+
+    /* Sets job->group_size for the ranks of job->machine, if it is the run that chooses. On
+     * --resume it is before what an earlier run chose, where results in the checkpoint depend on it
+     * and there are so many ranks. Collective. */
+    norma_status (*group)(norma_job_context *job);
 
     /* Appends lines "  key: value" that identify the content of input files, so that a run resumes
      * only with the same. Local. */
@@ -100,7 +106,8 @@ NORMA_MUST_USE norma_status norma_job_open(norma_job_context *job, const norma_j
 /* --checkpoint-every in seconds. Local. */
 double norma_job_save_interval(const norma_config *config);
 
-/* Ranks that compute a task together: --group-size; all ranks where it has no value. Local. */
-int64_t norma_job_group_size(const norma_runtime *runtime, const norma_config *config);
+/* Ranks that compute a task together: as `group` chose, else --group-size; all ranks where neither
+ * has a value. Local. */
+int64_t norma_job_group_size(const norma_job_context *job);
 
 #endif

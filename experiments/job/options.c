@@ -25,5 +25,5 @@ const norma_option norma_job_options[] = {
     NORMA_OPTION_END,
 };
 
-const char *const norma_job_free_keys[] = {"output", "time-limit", "checkpoint-every", "group-size",
-                                           NULL};
+const char *const norma_job_free_keys[] = {"output",     "time-limit",        "checkpoint-every",
+                                           "group-size", NORMA_JOB_GROUP_KEY, NULL};

@@ -29,7 +29,7 @@ struct norma_queue {
 norma_queue_options norma_job_queue(const norma_job_context *job)
 {
     return (norma_queue_options){.world = job->runtime->world,
-                                 .group_size = norma_job_group_size(job->runtime, job->config),
+                                 .group_size = norma_job_group_size(job),
                                  .checkpoint = job->checkpoint,
                                  .save_interval = norma_job_save_interval(job->config)};
 }

@@ -57,8 +57,8 @@ typedef struct norma_queue_options {
     double save_interval;         /* seconds between two writes of a state or journal to the disk */
 } norma_queue_options;
 
-/* The options of a job whose file and checkpoint are open: --group-size (all ranks where the
- * command lacks the option), --checkpoint-every. Local. */
+/* The options of a job whose file and checkpoint are open: norma_job_group_size,
+ * --checkpoint-every. Local. */
 norma_queue_options norma_job_queue(const norma_job_context *job);
 
 /* Forms the groups: consecutive ranks; those of an incomplete last group stay idle. NORMA_USAGE

@@ -5,6 +5,7 @@
 #include "experiments/job/plan_options.h"
 #include "experiments/job/search_options.h"
 #include "experiments/reconstruct/construct/construction.h"
+#include "experiments/reconstruct/plan.h"
 #include "experiments/reconstruct/statistics.h"
 #include "mpi/layer/solver.h"
 #include "src/config/config_common.h"
@@ -25,6 +26,7 @@ const char *const norma_reconstruct_conditions[] = {
     [NORMA_CONDITION_NONE] = "none",
     NULL,
 };
+static const char *const group_sizes[] = {NORMA_RECONSTRUCT_AUTO_GROUPS, NULL};
 static const char *const saved[] = {NORMA_RECONSTRUCT_SAVE_GAMMA, NORMA_RECONSTRUCT_SAVE_WEIGHTS,
                                     NORMA_RECONSTRUCT_SAVE_SPECTRUM, NORMA_RECONSTRUCT_SAVE_NONE,
                                     NULL};
@@ -258,15 +260,16 @@ static const norma_option options[] = {
              "is searched for that the features reproduce best; the next layer's input channels "
              "follow. The last layer keeps its order."},
     {.name = "group-size",
-     .type = NORMA_OPTION_INTEGER,
+     .type = NORMA_OPTION_STRING,
      .group = "Run",
-     .placeholder = "RANKS",
-     .unset_text = "all ranks",
-     .min = NORMA_AT_LEAST(1),
-     .max = NORMA_AT_MOST(1000000),
+     .placeholder = "RANKS|auto",
+     .default_text = NORMA_RECONSTRUCT_AUTO_GROUPS,
+     .choices = group_sizes,
+     .check = norma_reconstruct_check_group_size,
      .help =
          "Ranks that solve a layer together. With fewer than all, groups of so many take layers "
-         "of all replicas and cells from a queue; networks are still compared by all ranks."},
+         "of all replicas and cells from a queue; networks are still compared by all ranks. auto "
+         "takes what ends first by a model of times, from sizes, solver and number of ranks."},
     {.name = "target-per-replica",
      .type = NORMA_OPTION_FLAG,
      .group = "Target",

@@ -18,6 +18,9 @@ extern const norma_command norma_reconstruct_plan_command;
 /* The choices of --condition, in the order of norma_condition_effort. */
 extern const char *const norma_reconstruct_conditions[];
 
+/* The value of --group-size with which the run chooses. */
+#define NORMA_RECONSTRUCT_AUTO_GROUPS "auto"
+
 /* The choice of --precision that is not the default. */
 #define NORMA_RECONSTRUCT_SINGLE "single"
 

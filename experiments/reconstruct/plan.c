@@ -22,15 +22,14 @@ typedef struct need {
     const norma_reconstruct_cell *cell;
     norma_solver_options options;
     int n_threads;
-    int64_t base; /* bytes of the process before it computes */
+    int64_t group_size; /* ranks that solve a layer together; 0: all */
+    int64_t base;       /* bytes of the process before it computes */
 } need;
 
 /* Ranks that solve a layer together, of n_ranks. */
 static int solving_ranks(const need *n, int64_t n_ranks)
 {
-    if (norma_config_has(n->config, "group-size"))
-        n_ranks = norma_config_get_integer(n->config, 0, "group-size");
-    return (int)n_ranks;
+    return (int)(n->group_size > 0 ? n->group_size : n_ranks);
 }
 
 /* Bytes that stay from layer to layer on every rank: maps, embedded kernels, prepared tensors. */
@@ -158,8 +157,18 @@ static norma_status print_layers(const need *n, const norma_plan_machine *machin
     return NORMA_OK;
 }
 
+static void print_groups(const norma_reconstruct_groups *groups, int64_t n_ranks)
+{
+    norma_text text;
+    norma_text_init(&text);
+    norma_reconstruct_groups_describe(groups, n_ranks, &text);
+    if (text.data)
+        norma_log_result("# %s", text.data);
+    norma_text_clear(&text);
+}
+
 static norma_status print_cell(const need *n, const norma_plan_machine *machine,
-                               const norma_rates *rates)
+                               const norma_reconstruct_groups *groups, const norma_rates *rates)
 {
     norma_evaluate_cost evaluation;
     double solve_flops = 0;
@@ -173,7 +182,9 @@ static norma_status print_cell(const need *n, const norma_plan_machine *machine,
     double cells = (double)norma_config_get_sweep(n->config)->n_cells;
     norma_log_result("#layer    c2    c0    n_rows        c1       solver      grid  idle "
                      "bytes_per_rank      flops   seconds");
-    NORMA_TRY(print_layers(n, machine, rates, &solve_flops, &seconds, &longest));
+    norma_rates of_group = *rates; /* neighbours: perhaps on one node */
+    norma_rates_place_local(&of_group, solving_ranks(n, machine->n_ranks), machine->ranks_per_node);
+    NORMA_TRY(print_layers(n, machine, &of_group, &solve_flops, &seconds, &longest));
     if (norma_reconstruct_structure_wanted(n->config))
         NORMA_TRY(norma_reconstruct_structure_print(n->config, n->inputs, n->cell->number,
                                                     norma_reconstruct_memory_per_rank(machine)));
@@ -186,8 +197,8 @@ static norma_status print_cell(const need *n, const norma_plan_machine *machine,
     double orders = norma_reconstruct_alignment_flops(n->cell);
     double total = replicas * (solve_flops + evaluation.n_flops + orders);
     /* Solves are spread over groups. */
-    int64_t groups = machine->n_ranks / solving_ranks(n, machine->n_ranks);
-    seconds = fmax(replicas * seconds / (double)groups, longest);
+    int64_t n_groups = machine->n_ranks / solving_ranks(n, machine->n_ranks);
+    seconds = fmax(replicas * seconds / (double)n_groups, longest);
     seconds +=
         replicas * norma_expect_evaluation_local(evaluation.n_flops, (int)machine->n_ranks, rates);
     seconds += ceil(replicas / (double)machine->n_ranks) * orders / rates->dgemm;
@@ -196,6 +207,7 @@ static norma_status print_cell(const need *n, const norma_plan_machine *machine,
                      (long long)(machine->n_ranks < machine->ranks_per_node
                                      ? machine->n_ranks
                                      : machine->ranks_per_node));
+    print_groups(groups, machine->n_ranks);
     norma_log_result("# memory a rank %s, node memory %s", peak, available);
     norma_log_result("# flops a cell %.3e: solution %.3e, evaluation %.3e", total,
                      replicas * solve_flops, replicas * evaluation.n_flops);
@@ -223,18 +235,46 @@ double norma_reconstruct_memory_per_rank(const norma_plan_machine *machine)
     return (double)machine->node_memory / (double)on_node;
 }
 
+static need need_of(const norma_config *config, const norma_reconstruct_inputs *inputs,
+                    const norma_plan_machine *machine, int n_threads,
+                    const norma_reconstruct_cell *cell)
+{
+    return (need){.config = config,
+                  .inputs = inputs,
+                  .cell = cell,
+                  .options = norma_reconstruct_solver_options(
+                      cell, norma_reconstruct_memory_per_rank(machine)),
+                  .n_threads = n_threads,
+                  .base = machine->base_memory};
+}
+
+norma_status norma_reconstruct_plan_fits(const norma_config *config,
+                                         const norma_reconstruct_inputs *inputs,
+                                         const norma_plan_machine *machine, int n_threads,
+                                         int64_t number, int64_t group_size, bool *out)
+{
+    norma_reconstruct_cell cell;
+    norma_status status = norma_reconstruct_cell_init(config, inputs, number, true, &cell);
+    need n = need_of(config, inputs, machine, n_threads, &cell);
+    n.group_size = group_size;
+    double bytes = status == NORMA_OK ? (double)peak_bytes(&n, machine->n_ranks) : 0;
+    norma_reconstruct_cell_clear(&cell);
+    *out = bytes >= 0 && bytes <= norma_reconstruct_memory_per_rank(machine);
+    return status;
+}
+
 norma_status norma_reconstruct_plan(const norma_config *config,
                                     const norma_reconstruct_inputs *inputs,
                                     const norma_plan_machine *machine, int n_threads,
+                                    const norma_reconstruct_groups *groups,
                                     const norma_rates *rates)
 {
     int64_t n_cells = norma_config_get_sweep(config)->n_cells;
-    if (norma_config_has(config, "group-size") &&
-        norma_config_get_integer(config, 0, "group-size") > machine->n_ranks)
+    int64_t fixed = norma_reconstruct_group_option(config);
+    if (fixed > machine->n_ranks)
         return NORMA_FAIL(norma_config_blame(config, "group-size"),
                           "%s: groups of %lld ranks cannot be made from %lld",
-                          norma_config_where(config, "group-size"),
-                          (long long)norma_config_get_integer(config, 0, "group-size"),
+                          norma_config_where(config, "group-size"), (long long)fixed,
                           (long long)machine->n_ranks);
     norma_status status = NORMA_OK;
     for (int64_t i = 0; i < n_cells && status == NORMA_OK; i++) {
@@ -242,20 +282,16 @@ norma_status norma_reconstruct_plan(const norma_config *config,
         norma_text where;
         norma_text_init(&where);
         status = norma_reconstruct_cell_init(config, inputs, i, true, &cell);
-        need n = {.config = config,
-                  .inputs = inputs,
-                  .cell = &cell,
-                  .options = norma_reconstruct_solver_options(
-                      &cell, norma_reconstruct_memory_per_rank(machine)),
-                  .n_threads = n_threads,
-                  .base = machine->base_memory};
+        need n = need_of(config, inputs, machine, n_threads, &cell);
+        if (fixed > 0 || groups->size < machine->n_ranks)
+            n.group_size = groups->size;
         norma_config_describe_cell(config, i, &where);
         if (status == NORMA_OK)
             status = check_layers(&n, machine->n_ranks);
         if (status == NORMA_OK && rates && (i == 0 || n_cells <= 20)) {
             if (n_cells > 1)
                 norma_log_result("# cell %lld: %s", (long long)i, where.data ? where.data : "");
-            status = print_cell(&n, machine, rates);
+            status = print_cell(&n, machine, groups, rates);
         }
         if (status == NORMA_OK)
             status = norma_plan_check_local(machine, n_cells > 1 && where.data ? where.data : "run",

@@ -16,6 +16,7 @@
 #include "experiments/reconstruct/run.h"
 #include "experiments/reconstruct/waves.h"
 #include "mpi/runtime/agree.h"
+#include "mpi/runtime/log.h"
 
 static norma_status check(norma_job_context *job)
 {
@@ -28,6 +29,26 @@ static norma_status read(norma_job_context *job)
     run->runtime = job->runtime;
     run->config = job->config;
     return norma_reconstruct_inputs_read(job->runtime, job->config, &run->inputs);
+}
+
+static norma_status group(norma_job_context *job)
+{
+    norma_reconstruct_run *run = job->state;
+    norma_text text;
+    if (norma_reconstruct_stack_kind(job->config)) { /* each rank takes a stack of its own */
+        job->group_size = 1;
+        return NORMA_OK;
+    }
+    norma_status status =
+        norma_reconstruct_groups_choose(job->config, &run->inputs, &job->machine,
+                                        job->runtime->n_threads, job->group_size, &run->groups);
+    norma_text_init(&text);
+    norma_reconstruct_groups_describe(&run->groups, job->machine.n_ranks, &text);
+    if (text.data && job->machine.n_ranks > 1)
+        norma_log_detail("%s", text.data);
+    norma_text_clear(&text);
+    job->group_size = run->groups.size;
+    return norma_agree(job->runtime->world, status);
 }
 
 static void fingerprint(const norma_job_context *job, norma_text *text)
@@ -48,7 +69,8 @@ static norma_status plan(norma_job_context *job, bool print)
     norma_rates_place_local(&rates, job->machine.n_ranks, job->machine.ranks_per_node);
     return norma_agree(job->runtime->world,
                        norma_reconstruct_plan(job->config, &run->inputs, &job->machine,
-                                              job->runtime->n_threads, print ? &rates : NULL));
+                                              job->runtime->n_threads, &run->groups,
+                                              print ? &rates : NULL));
 }
 
 static norma_status compute(norma_job_context *job)
@@ -71,6 +93,7 @@ static const norma_job reconstruct_job = {
     .default_output = "reconstruct.h5",
     .check = check,
     .read = read,
+    .group = group,
     .fingerprint = fingerprint,
     .plan = plan,
     .compute = compute,

@@ -30,7 +30,7 @@ norma_status norma_reconstruct_run_open(norma_reconstruct_run *run, norma_job_co
 {
     const norma_runtime *runtime = job->runtime;
     norma_reconstruct_cell first;
-    int group_size = (int)norma_job_group_size(runtime, job->config);
+    int group_size = (int)norma_job_group_size(job);
     char grid[96] = "";
     char title[256];
     run->machine = job->machine;
@@ -51,6 +51,7 @@ norma_status norma_reconstruct_run_open(norma_reconstruct_run *run, norma_job_co
         .configuration = job->settings,
         .bytes = norma_reconstruct_output_bytes(job->config, &run->inputs, &first)};
     NORMA_GOTO(status, norma_job_open(job, &about));
+    NORMA_GOTO(status, norma_result_set_int64(job->file, "/", "group_size", group_size));
     status = norma_reconstruct_output_layout(&run->output, runtime, job->config, &run->inputs,
                                              &first, job->file);
 done:

@@ -12,6 +12,7 @@ typedef struct norma_reconstruct_run {
     const norma_config *config;
     norma_reconstruct_inputs inputs;
     norma_plan_machine machine;
+    norma_reconstruct_groups groups;
     norma_reconstruct_output output;
 } norma_reconstruct_run;
 

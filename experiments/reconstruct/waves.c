@@ -303,16 +303,23 @@ static norma_status run_wave(waves *w)
     return flush_when_due(w);
 }
 
-static int64_t wave_length(const waves *w, int64_t n_groups)
+int64_t norma_reconstruct_wave_units(int64_t n_wanted, int64_t left, int64_t n_groups,
+                                     bool with_images)
 {
-    int64_t left = w->n_units - w->first_unit;
-    int64_t layers = w->run->output.with_images ? layers_a_group * n_groups : most_layers;
-    int64_t length = layers > w->n_wanted ? layers / w->n_wanted : 1;
+    int64_t layers = with_images ? layers_a_group * n_groups : most_layers;
+    int64_t length = layers > n_wanted ? layers / n_wanted : 1;
     if (n_groups == 1)
         length = 1; /* each replica's comparison follows its layers */
+    return length < left ? length : left;
+}
+
+static int64_t wave_length(const waves *w, int64_t n_groups)
+{
+    int64_t length = norma_reconstruct_wave_units(w->n_wanted, w->n_units - w->first_unit, n_groups,
+                                                  w->run->output.with_images);
     if (w->orders && length > w->run->runtime->size)
         length = w->run->runtime->size; /* a rank searches for one replica's orders */
-    return length < left ? length : left;
+    return length;
 }
 
 /* --- results of an earlier run --------------------------------------------------------------- */
@@ -463,7 +470,7 @@ static void destroy(waves *w)
 norma_status norma_reconstruct_waves_run(norma_reconstruct_run *run, const norma_job_context *job)
 {
     waves w = {.run = run, .at = {.cell_number = -1, .unit = -1}};
-    int64_t n_groups = run->runtime->size / norma_job_group_size(run->runtime, run->config);
+    int64_t n_groups = run->runtime->size / norma_job_group_size(job);
     norma_status status = NORMA_OK;
     w.n_replicas = run->output.n_replicas;
     norma_team_init_local(run->runtime->world, &w.world);

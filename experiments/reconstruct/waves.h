@@ -13,4 +13,8 @@
 NORMA_MUST_USE norma_status norma_reconstruct_waves_run(norma_reconstruct_run *run,
                                                         const norma_job_context *job);
 
+/* Replicas of a wave, of `left` that are left, with n_wanted layers each. Local. */
+int64_t norma_reconstruct_wave_units(int64_t n_wanted, int64_t left, int64_t n_groups,
+                                     bool with_images);
+
 #endif

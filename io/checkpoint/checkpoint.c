@@ -91,6 +91,40 @@ norma_status norma_checkpoint_recall(MPI_Comm world, const char *output, const c
     return status;
 }
 
+/* Is there a journal with bytes in it? */
+static bool has_results_root(const char *folder)
+{
+    char path[PATH_MAX];
+    struct dirent *entry = NULL;
+    struct stat about;
+    bool found = false;
+    DIR *dir = opendir(folder);
+    while (dir && !found && (entry = readdir(dir)))
+        found = strncmp(entry->d_name, "done-", 5) == 0 &&
+                snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < PATH_MAX &&
+                stat(path, &about) == 0 && about.st_size > 0;
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
+norma_status norma_checkpoint_has_results(MPI_Comm world, const char *output, bool *out)
+{
+    char *folder = NULL;
+    int found = 0;
+    int rank = 0;
+    MPI_Comm_rank(world, &rank);
+    norma_status status = folder_of(output, &folder);
+    if (status == NORMA_OK && rank == 0)
+        found = has_results_root(folder) ? 1 : 0;
+    status = norma_agree(world, status);
+    if (status == NORMA_OK)
+        MPI_Bcast(&found, 1, MPI_INT, 0, world);
+    norma_mem_free(folder);
+    *out = found != 0;
+    return status;
+}
+
 /* Results may then differ in their last bits from those of one straight run. */
 static void warn_of_kernels_root(const char *folder, const char *stored, const char *kernels)
 {

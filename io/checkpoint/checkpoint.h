@@ -40,6 +40,10 @@ uint64_t norma_checkpoint_hash_local(const void *bytes, int64_t size);
 NORMA_MUST_USE norma_status norma_checkpoint_recall(MPI_Comm world, const char *output,
                                                     const char *key, char **value);
 
+/* *out: does the checkpoint of `output` hold a result of a task? Collective, equal on all ranks. */
+NORMA_MUST_USE norma_status norma_checkpoint_has_results(MPI_Comm world, const char *output,
+                                                         bool *out);
+
 /* Only what open refuses: NORMA_CONFIG when there is a checkpoint and neither resume nor force,
  * when it is of another configuration (naming the first key that differs), or is damaged.
  * Collective. */

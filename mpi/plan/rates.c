@@ -17,6 +17,9 @@
 /* Rounds of multiply-adds: some milliseconds. */
 #define PEAK_ROUNDS (INT64_C(1) << 18)
 
+/* Ranks of a node that is assumed. */
+#define ASSUMED_PER_NODE 32
+
 typedef struct workspace {
     double *matrix; /* [VECTOR][VECTOR] */
     double *vectors;
@@ -111,6 +114,16 @@ norma_status norma_rates_measure(const norma_runtime *runtime, norma_rates *rate
     norma_blas_judge_local("dgemm", rates->dgemm, rates->fma_double);
     norma_blas_judge_local("sgemm", rates->sgemm, rates->fma_single);
     return NORMA_OK;
+}
+
+void norma_rates_assume_local(norma_rates *rates, int64_t n_ranks)
+{
+    *rates = (norma_rates){.dgemm = NORMA_RATES_ASSUMED_DGEMM,
+                           .sgemm = 2 * NORMA_RATES_ASSUMED_DGEMM,
+                           .fma_double = NORMA_RATES_ASSUMED_DGEMM,
+                           .fma_single = 2 * NORMA_RATES_ASSUMED_DGEMM,
+                           .dgemv = 1.2e9};
+    norma_rates_place_local(rates, n_ranks, ASSUMED_PER_NODE);
 }
 
 void norma_rates_place_local(norma_rates *rates, int64_t n_ranks, int64_t per_node)

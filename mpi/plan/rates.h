@@ -23,6 +23,13 @@ typedef struct norma_rates {
  */
 NORMA_MUST_USE norma_status norma_rates_measure(const norma_runtime *runtime, norma_rates *rates);
 
+/* The rates of a usual processor core, nodes of 32 of them, for choices that must not depend on
+ * measurements: a group of n_ranks consecutive ranks. Local and pure. */
+void norma_rates_assume_local(norma_rates *rates, int64_t n_ranks);
+
+/* DGEMM of that core, operations a second. */
+#define NORMA_RATES_ASSUMED_DGEMM 49e9
+
 /* Places n_ranks such ranks on nodes of per_node, and assumes a network: messages of 1 microsecond
  * and 4 GB/s a rank inside a node; of 2 microseconds, and 25 GB/s that the ranks of a node share,
  * between nodes. Local. */

@@ -17,8 +17,7 @@ LAYERS = ["--c-out", "3,6", "--c-in", 5, "--kernel", "3x3", "--replicas", 3, "--
 
 def run(folder, label, arguments, ranks, size):
     out = os.path.join(folder, "out.h5")
-    group = ["--group-size", size] if size else []
-    done = program.launch(["reconstruct", *arguments, "--seed", 5, "--force", "--output", out, *group], ranks,
+    done = program.launch(["reconstruct", *arguments, "--seed", 5, "--force", "--output", out, "--group-size", size], ranks,
                           environment={"OMP_NUM_THREADS": "1"})
     program.check(done.returncode == 0, f"{label}: {done.stderr}")
     return (variables(out), done.stdout) if done.returncode == 0 else ({}, "")
@@ -30,7 +29,7 @@ def check_bits(folder):
         if not program.ALL:
             sizes = ((1, (2,)),) if what == "network" else ((2, (4,)),)
         for size, tried in sizes:
-            expected, _ = run(folder, f"{what} by all of {size} ranks", arguments, size, None)
+            expected, _ = run(folder, f"{what} by all of {size} ranks", arguments, size, size)
             program.check(not np.isnan(expected["rmse"]).all(), f"{what}: nothing written")
             for ranks in tried:
                 label = f"{what}, {ranks} ranks in groups of {size}"

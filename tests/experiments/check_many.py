@@ -12,7 +12,7 @@ def main():
     with program.folder() as folder:
         output = os.path.join(folder, "out.h5")
         done = program.launch(["reconstruct", "--c-out", "2", "--c-in", "2", "--replicas", "400", "--seed",
-                               "1", "--solver", "lu", "--quiet", "--output", output], 2, timeout=280)
+                               "1", "--solver", "lu", "--group-size", "2", "--quiet", "--output", output], 2, timeout=280)
         program.check(done.returncode == 0, f"exit {done.returncode}: {done.stderr}")
         with h5py.File(output) as f:
             program.check(f.attrs["status"] == "complete" and np.isfinite(f["rmse"][...]).all(),
