@@ -105,12 +105,21 @@ static norma_status set_widths(const norma_stack_place *place, norma_deep_shape 
     if (total < hidden)
         return NORMA_FAIL(NORMA_CONFIG, "%lld hidden channels cannot be spread over %lld layers",
                           (long long)total, (long long)hidden);
+    /* The frozen weights of the first layer span the rows of the product, those of the last its
+     * columns: as many channels beside the larger end as it has. */
+    int64_t end = wide == 1 ? s->width[0] * norma_kernel_taps(s->kernel[1]) : s->width[s->n_layers];
+    int64_t left = hidden > 1 && total > end ? (total - end) / (hidden - 1) : 1;
     s->width[wide] = total;
     for (int64_t l = 1; l <= hidden; l++) {
         int64_t twice = 2 * find_cut(s, l);
+        int64_t even = total / hidden;
         if (l == wide)
             continue;
-        s->width[l] = twice < total / hidden ? twice : total / hidden;
+        s->width[l] = twice < even ? twice : even;
+        if (s->width[l] > left)
+            s->width[l] = left > twice / 2          ? left
+                          : s->width[l] < twice / 2 ? s->width[l]
+                                                    : twice / 2;
         s->width[wide] -= s->width[l];
     }
     return NORMA_OK;
