@@ -92,7 +92,7 @@ def check_given(folder):
     rng = np.random.default_rng(20241129)
     source, goal, permuted, out, again, solved = (
         os.path.join(folder, name + ".h5") for name in ("source", "target", "permuted", "out", "again", "solved"))
-    for number, (name, w1, w2, target) in enumerate(program.some(sources(rng), 4)):
+    for number, (name, w1, w2, target) in enumerate(program.some(sources(rng), 2)):
         searches = SEARCHES + (["assignment-printed"] if name == "unit" else [])
         program.write_source(source, [(w1, w2)])
         with h5py.File(goal, "w") as f:
@@ -155,6 +155,8 @@ def check_searches(folder):
     equal = np.sum(rmse[..., :2] <= rmse[..., 3:] * (1 + 1e-10), axis=1)
     program.check(np.all(equal >= 9), f"optimum found {equal} times of 10")
     program.check(np.all(np.abs(rmse[1, :, 2] - rmse[1, :, 3]) < 1e-14), "id-cond: assignment is not the optimum")
+    if not program.ALL:
+        return
     run("one start", ["--channels", 16, "--excess", -40, "--search", "swaps,anneal", "--restarts", 1, "--anneal-starts", 1,
                       "--replicas", 30, "--seed", 3], out, 2)
     swaps, anneal = np.mean(numbers(out, "criterion")[0], axis=0)

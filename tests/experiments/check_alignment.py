@@ -94,9 +94,9 @@ def check_network(folder, layers, x):
         f["images"] = x
     data = ["--dataset", images + ":/images", "--samples", len(x)]
     expected = forward(x, layers)
-    cases = [("greedy", "he-normal", 1, "second", []), ("swaps", "orthogonal", 2, "first", ["--restarts", 4]),
+    cases = [("swaps", "orthogonal", 2, "first", ["--restarts", 4]), ("greedy", "he-normal", 1, "second", []),
              ("anneal", "he-normal", 2, "2x3+2x1", ["--anneal-starts", 1, "--anneal-sweeps", 3])]
-    for search, law, ranks, split, budget in cases if program.ALL else cases[:2]:
+    for search, law, ranks, split, budget in program.some(cases):
         drawn = ["--overparam", -0.1, "--source-dist", law, "--kernel-split", split]
         common = [*drawn, *data]
         label = f"{search} {law}"
@@ -144,6 +144,8 @@ def check_network(folder, layers, x):
             with h5py.File(other) as f:
                 program.check(np.array_equal(f["permutation"][0, 0], orders[0]), f"{label}: norma align differs")
 
+    if not program.ALL:
+        return target
     # Skip connections that are drawn stay at their channels.
     skips = ["--residual", "inner", "--skip", "he-normal", "--overparam", -0.1]
     reconstruct(target, out, "--align", "swaps", *skips)
@@ -199,7 +201,7 @@ def check_exact(folder, random):
                                   unit_features(6, 6, {(3, c) for c in range(5)}), unit_features(3, 6, set())])
     with h5py.File(images, "w") as f:
         f["images"] = random.uniform(-1, 1, (20, 5, 1, 1))
-    for search in ("assignment", "assignment-printed", "swaps"):
+    for search in program.some(("swaps", "assignment", "assignment-printed")):
         arguments = ["--source", source, "--dataset", images + ":/images", "--samples", 20, "--align", search]
         reconstruct(target, out, *arguments, ranks=1 + (search == "swaps"))
         with h5py.File(out) as f:
@@ -253,7 +255,7 @@ def check_refusals(folder, target):
         ([*base, "--construction", "skip"], "not with --construction skip"),
         ([*base[:-2], "--restarts", 3], "needs --align"),
     ]
-    for arguments, text in cases:
+    for arguments, text in program.some(cases, 4):
         done = program.launch(["reconstruct", *arguments, "--seed", 1, "--output", out], environment=ONE_THREAD)
         program.check(done.returncode == 2 and text in done.stderr,
                       f"{arguments}: exit {done.returncode}: {done.stderr}")
