@@ -27,6 +27,7 @@ SMALLER = {
     "check_lyapunov": {"width": "16", "stride": "1"},
     "rank20_fig2": {"width": "16", "stride": "10", "record": "every:10"},
     "rank20_fig3b": {"width": "16"},
+    "deep_success": {"replicas": "2", "starts": "3"},
     "double_descent": {"channels": "4", "overparam": "-0.5,0,0.5"},
     "rf_fig3": {"channels": "6", "features": "36,40", "replicas": "1"},
     "taps_law": {"channels": "2,4"},
