@@ -36,6 +36,7 @@ extern const norma_driver norma_driver_gradient;
 extern const norma_driver norma_driver_meanfield;
 extern const norma_driver norma_driver_spectrum;
 extern const norma_driver norma_driver_align;
+extern const norma_driver norma_driver_claims;
 extern const norma_driver norma_driver_bench;
 extern const norma_driver norma_driver_info;
 extern const norma_driver norma_driver_diff;

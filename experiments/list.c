@@ -14,6 +14,7 @@
 #include "src/align/searches.h"
 #include "src/chain/observables.h"
 #include "src/chain/spec.h"
+#include "src/claims/claim.h"
 #include "src/construct/construction.h"
 #include "src/features/width_rule.h"
 #include "src/gradient/loss.h"
@@ -45,6 +46,7 @@ static const family families[] = {
      &norma_construction_names},
     {"width-rules", "unknowns of a source pair (reconstruct --width-rule)", &norma_width_names},
     {"losses", "what norma gradient differentiates (gradient --loss)", &norma_gradient_loss_names},
+    {"claims", "of the papers (claims --claim)", &norma_claim_names},
     {"activations", "functions of networks (reconstruct --activation) and chains (chain --act)",
      &norma_activation_names},
 };

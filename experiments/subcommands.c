@@ -15,6 +15,8 @@ static const norma_subcommand table[] = {
      &norma_driver_spectrum},
     {"align", "order of a target's output channels that too few features reproduce best",
      &norma_driver_align},
+    {"claims", "hold every theorem of the papers against both sides of its inequality",
+     &norma_driver_claims},
     {"bench", "measure this machine: BLAS, random numbers, solvers, chains, files",
      &norma_driver_bench},
     {"info", "what a result file holds: status, provenance, variables", &norma_driver_info},

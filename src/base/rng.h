@@ -33,6 +33,7 @@ typedef enum norma_rng_purpose {
     NORMA_RNG_CHAIN_INPUT = 5,
     NORMA_RNG_CHAIN_GRADIENT = 6,
     NORMA_RNG_ALIGNMENT = 8,     /* searches, features left out, trials of matchings */
+    NORMA_RNG_CLAIMS = 9,        /* cases of the papers' claims, searches around them, replicas */
     NORMA_RNG_RUN_INPUT = 10,    /* inputs that source and target are run on */
     NORMA_RNG_START_SCALES = 11, /* scales that a search starts from */
     NORMA_RNG_TEST = 255

@@ -1,7 +1,7 @@
 #ifndef NORMA_CHAIN_LAPACK_H
 #define NORMA_CHAIN_LAPACK_H
-/* Internal to src/chain and src/gradient: the LAPACK routines they call (column-major, 32-bit
- * integers). */
+/* Internal to src/chain, src/gradient and src/claims: the LAPACK routines they call (column-major,
+ * 32-bit integers). */
 
 void dgesvd_(const char *jobu, const char *jobvt, const int *m, const int *n, double *a,
              const int *lda, double *s, double *u, const int *ldu, double *vt, const int *ldvt,

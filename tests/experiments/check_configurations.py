@@ -77,6 +77,7 @@ def lines(base):
     yield "reconstruct", f"--target {base}/a,b.nc:kernel:0 --seed 1", 2
     yield "align", ("--c-out 3 --c-in 2 --kernel 1x2 --target-dist er-normal --target-density 0.5 --source-dist er-sign "
                     "--keep-probability 0.6 --features 4 --seed 1 --search greedy,random --random 20 --replicas 2"), 2
+    yield "claims", "--claim thesis-c.20,rank20-56 --cases 8 --planted --depth quick --seed 1 --time-limit 1h --checkpoint-every 7", 2
     yield "bench", "--quick --only random --size 64 --channels 4 --seconds 0.01", 1
 
 

@@ -1,0 +1,186 @@
+#include "src/chain/lapack.h"
+#include "src/claims/family.h"
+
+#include <cblas.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { WIDTH = NORMA_CLAIM_WIDTH, WORK = 64 * NORMA_CLAIM_WIDTH };
+
+void norma_claim_uniforms(norma_claim_random *random, int64_t n, double *out)
+{
+    norma_rng_fill_uniform(random->seed, &random->stream, random->next, n, out);
+    random->next += n;
+}
+
+/* A pair of elements makes two normals: elements that were read as uniforms are not read again. */
+void norma_claim_normals(norma_claim_random *random, int64_t n, double *out)
+{
+    random->next += random->next % 2;
+    norma_rng_fill_normal(random->seed, &random->stream, random->next, n, out);
+    random->next += n + n % 2;
+}
+
+double norma_claim_uniform(norma_claim_random *random)
+{
+    double u = 0;
+    norma_claim_uniforms(random, 1, &u);
+    return u;
+}
+
+double norma_claim_normal(norma_claim_random *random)
+{
+    double z = 0;
+    norma_claim_normals(random, 1, &z);
+    return z;
+}
+
+int64_t norma_claim_integer(norma_claim_random *random, int64_t low, int64_t high)
+{
+    return low + (int64_t)(norma_claim_uniform(random) * (double)(high - low + 1));
+}
+
+void norma_claim_product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
+                         const double *a, const double *b, double *c)
+{
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            double sum = 0;
+            for (int64_t p = 0; p < k; p++)
+                sum += (transpose_a ? a[p * m + i] : a[i * k + p]) *
+                       (transpose_b ? b[j * k + p] : b[p * n + j]);
+            c[i * n + j] = sum;
+        }
+}
+
+/* Row-major [rows][columns] is column-major of the transpose: U and V change places. */
+static norma_status decompose(int64_t rows, int64_t columns, const double *a, double *values,
+                              double *u)
+{
+    double copy[WIDTH * WIDTH], work[WORK], none = 0;
+    const int m = (int)columns, n = (int)rows, lwork = WORK;
+    const int one = 1;
+    int info = 0;
+    memcpy(copy, a, (size_t)(rows * columns) * sizeof *copy);
+    dgesvd_("N", u ? "A" : "N", &m, &n, copy, &m, values, &none, &one, u ? u : &none, u ? &n : &one,
+            work, &lwork, &info);
+    return info == 0
+               ? NORMA_OK
+               : NORMA_FAIL(NORMA_NUMERIC, "dgesvd of a %d x %d matrix: info = %d", n, m, info);
+}
+
+norma_status norma_claim_singular(int64_t rows, int64_t columns, const double *a, double *values)
+{
+    return decompose(rows, columns, a, values, NULL);
+}
+
+/* LAPACK's VT of the transpose is U' column-major, which is U row-major. */
+norma_status norma_claim_left_vectors(int64_t rows, int64_t columns, const double *a, double *u)
+{
+    double values[WIDTH];
+    return decompose(rows, columns, a, values, u);
+}
+
+bool norma_claim_orthogonalize(int64_t n, const double *a, double *q)
+{
+    memcpy(q, a, (size_t)(n * n) * sizeof *q);
+    for (int64_t i = 0; i < n; i++) {
+        double before = cblas_dnrm2((int)n, q + i * n, 1);
+        for (int pass = 0; pass < 2; pass++)
+            for (int64_t j = 0; j < i; j++) {
+                double along = cblas_ddot((int)n, q + i * n, 1, q + j * n, 1);
+                cblas_daxpy((int)n, -along, q + j * n, 1, q + i * n, 1);
+            }
+        double norm = cblas_dnrm2((int)n, q + i * n, 1);
+        if (!(norm > 1e-10 * before))
+            return false;
+        cblas_dscal((int)n, 1 / norm, q + i * n, 1);
+    }
+    return true;
+}
+
+norma_status norma_claim_haar(norma_claim_random *random, int64_t n, double *q)
+{
+    double a[WIDTH * WIDTH];
+    do {
+        norma_claim_normals(random, n * n, a);
+    } while (!norma_claim_orthogonalize(n, a, q));
+    return NORMA_OK;
+}
+
+bool norma_claim_normalize_rows(int64_t rows, int64_t columns, double norm, double *a)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        double now = cblas_dnrm2((int)columns, a + i * columns, 1);
+        if (!(now > 0) || !isfinite(now))
+            return false;
+        for (int64_t j = 0; j < columns; j++)
+            a[i * columns + j] = a[i * columns + j] / now * norm;
+    }
+    return true;
+}
+
+void norma_claim_transpose(int64_t rows, int64_t columns, const double *a, double *to)
+{
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++)
+            to[j * rows + i] = a[i * columns + j];
+}
+
+norma_status norma_claim_isometry(int64_t rows, int64_t columns, const double *a, double *gap,
+                                  double *rounding)
+{
+    double s[WIDTH], trace = 0, logs = 0, errors = 0;
+    NORMA_TRY(norma_claim_singular(rows, columns, a, s));
+    double error = 20 * (double)rows * DBL_EPSILON * s[0];
+    *gap = *rounding = INFINITY;
+    if (!(s[rows - 1] > 1e3 * error))
+        return NORMA_OK;
+    for (int64_t i = 0; i < rows; i++) {
+        trace += (s[i] / s[0]) * (s[i] / s[0]);
+        logs += 2 * log(s[i] / s[0]);
+        errors += 2 * error / s[i];
+    }
+    *gap = log(trace / (double)rows) - logs / (double)rows;
+    *rounding = errors / (double)rows + 40 * DBL_EPSILON * (1 + fabs(logs));
+    return NORMA_OK;
+}
+
+double norma_claim_spread(int64_t n, const double *values)
+{
+    double mean = 0, squares = 0;
+    for (int64_t i = 0; i < n; i++)
+        mean += values[i] / (double)n;
+    for (int64_t i = 0; i < n; i++)
+        squares += (values[i] / mean - 1) * (values[i] / mean - 1) / (double)n;
+    return 1 + squares;
+}
+
+/* Eigenvalues of all sizes: rows of a normal matrix mixed with a common direction, or scaled. */
+void norma_claim_draw_matrix(norma_claim_random *random, int64_t number, int64_t rows,
+                             int64_t columns, norma_claim_case *out)
+{
+    const int64_t corner = number % 8;
+    double common[WIDTH];
+    out->rows = rows;
+    out->columns = columns;
+    out->n = out->n_free = rows * columns;
+    for (int64_t j = 0; j < columns; j++)
+        common[j] = norma_claim_normal(random);
+    double scale = corner == 4 ? exp(30 * norma_claim_normal(random)) : 1;
+    for (int64_t i = 0; i < rows; i++) {
+        double row_scale = corner == 3 ? exp(3 * norma_claim_normal(random)) : 1;
+        for (int64_t j = 0; j < columns; j++) {
+            double z = norma_claim_normal(random);
+            double value = z;
+            if (corner == 0 || corner == 2)
+                value = (i == j ? 1 : 0) + (corner == 0 ? 0 : 0.1) * z;
+            else if (corner == 1)
+                value = common[j] + 1e-2 * z;
+            else if (corner == 5)
+                value = (i == j ? exp(2 * z) : 0);
+            out->x[i * columns + j] = scale * row_scale * value;
+        }
+    }
+}

@@ -1,0 +1,81 @@
+#ifndef NORMA_CLAIMS_FAMILY_H
+#define NORMA_CLAIMS_FAMILY_H
+/* Internal to src/claims: the families of claims, and what their draws and sides share. Matrices
+ * are row-major, of at most NORMA_CLAIM_WIDTH rows and columns. */
+#include "src/claims/claim.h"
+#include "src/claims/isometry.h"
+#include "src/claims/rank.h"
+
+/* All claims that are examined; a row is
+ * X(name, place in the paper, statement, kind, equality, form, expected verdict, remark, sharpest
+ * known left / right (0: 1), right side that says nothing (0: none), draw, sides). */
+#define NORMA_CLAIMS(X)                                                                            \
+    NORMA_CLAIMS_ISOMETRY(X)                                                                       \
+    NORMA_CLAIMS_RANK(X)
+
+/* What a family defines: how cases are drawn, how both sides are evaluated. */
+#define NORMA_CLAIM_DRAW(label)                                                                    \
+    void norma_claim_draw_##label(norma_claim_random *random, int64_t number, norma_claim_case *out)
+#define NORMA_CLAIM_SIDES(label)                                                                   \
+    norma_status norma_claim_sides_##label(const norma_claim_case *c, norma_claim_random *random,  \
+                                           norma_claim_sides *out)
+
+#define NORMA_CLAIM_DECLARE(id, where, text, kind_, equal_, form_, verdict, note, sharp_,          \
+                            trivial_, drawn, evaluated)                                            \
+    NORMA_CLAIM_DRAW(drawn);                                                                       \
+    NORMA_CLAIM_SIDES(evaluated);
+NORMA_CLAIMS(NORMA_CLAIM_DECLARE)
+
+/* --- random numbers --------------------------------------------------------------------------- */
+
+double norma_claim_uniform(norma_claim_random *random);
+double norma_claim_normal(norma_claim_random *random);
+
+/* out[n]. */
+void norma_claim_uniforms(norma_claim_random *random, int64_t n, double *out);
+void norma_claim_normals(norma_claim_random *random, int64_t n, double *out);
+
+/* low .. high, each with the same probability. */
+int64_t norma_claim_integer(norma_claim_random *random, int64_t low, int64_t high);
+
+/* q [n][n] = a Haar orthogonal matrix. */
+norma_status norma_claim_haar(norma_claim_random *random, int64_t n, double *q);
+
+/* --- matrices --------------------------------------------------------------------------------- */
+
+/* c[m][n] = a[m][k] b[k][n]; a or b transposed where asked: a is then [k][m], b [n][k]. */
+void norma_claim_product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
+                         const double *a, const double *b, double *c);
+
+/* values[min(rows, columns)] = the singular values, descending. */
+norma_status norma_claim_singular(int64_t rows, int64_t columns, const double *a, double *values);
+
+/* u [rows][rows] = left singular vectors as columns, for rows <= columns. */
+norma_status norma_claim_left_vectors(int64_t rows, int64_t columns, const double *a, double *u);
+
+/* q [n][n] = the orthogonal factor of a's QR with a positive diagonal; false where a is singular.
+ */
+bool norma_claim_orthogonalize(int64_t n, const double *a, double *q);
+
+/* Rows to the norm `norm`, in place; false where one vanishes. */
+bool norma_claim_normalize_rows(int64_t rows, int64_t columns, double norm, double *a);
+
+/* to[columns][rows] = the transpose. */
+void norma_claim_transpose(int64_t rows, int64_t columns, const double *a, double *to);
+
+/* Isometry of a a' (rows <= columns) by singular values: det(a a')^(1/rows) / (tr / rows). *gap =
+ * -log of it, *rounding = bound of the gap's error; infinite where a is singular to rounding. */
+norma_status norma_claim_isometry(int64_t rows, int64_t columns, const double *a, double *gap,
+                                  double *rounding);
+
+/* 1 + variance / mean^2 of n positive numbers. */
+double norma_claim_spread(int64_t n, const double *values);
+
+/* --- cases ------------------------------------------------------------------------------------ */
+
+/* A matrix of rows x columns as cases need it: by `number` the identity, nearly rank one, rows of
+ * very different or of huge and tiny scales, nearly orthogonal, else normal numbers. */
+void norma_claim_draw_matrix(norma_claim_random *random, int64_t number, int64_t rows,
+                             int64_t columns, norma_claim_case *out);
+
+#endif

@@ -1,0 +1,155 @@
+"""norma claims: verdicts as derived by hand, with several seeds; every planted version that is off by 1% is found; worst
+cases of the result file re-evaluated in numpy; the same bits on any number of ranks and after a stop; the table; wrong
+input.
+
+Chance: a look at a true claim beyond 5 standard errors has a probability below 5.8e-7. The seeds are fixed."""
+import os
+import signal
+import subprocess
+import time
+
+import h5py
+import numpy as np
+
+import claims_numpy
+import program
+
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+FEW = "thesis-4.3-bound,thesis-c.8,rank20-7,rank20-15-soft,thesis-6.5"
+
+
+def run(label, arguments, out, ranks=1):
+    done = program.launch(["claims", *arguments, "--output", out, "--force"], ranks, environment=ONE_THREAD)
+    program.check(done.returncode == 0, f"{label}: exit {done.returncode}: {done.stderr}")
+    return done
+
+
+def values(path):
+    """Everything but provenance: datasets and attributes of the claims."""
+    found = {}
+    with h5py.File(path) as f:
+        for name, claim in f["claims"].items():
+            found[name] = {key: value for key, value in claim.attrs.items() if not key.startswith("_")}
+            found[name].update({key: claim[key][()] for key in ("left", "right", "error", "worst") if key in claim})
+    return found
+
+
+def same(label, a, b):
+    program.check(a.keys() == b.keys(), f"{label}: other claims")
+    for name, claim in a.items():
+        for key, value in claim.items():
+            equal = np.array_equal(value, b[name][key], equal_nan=not isinstance(value, str))
+            program.check(equal, f"{label}: {name}/{key} is {b[name][key]}, expected {value}")
+
+
+def check_numpy(label, claims):
+    """Both sides of the worst case, from the file."""
+    n = 0
+    for name, claim in claims.items():
+        if claim.get("n_met", 0) == 0 or np.any(claim["worst_error"] != 0):
+            continue
+        count = int(claim["worst_numbers"])
+        case = claim["worst"][:count]
+        program.check(np.all(np.isfinite(case)), f"{label}: {name} has no worst case")
+        got = claims_numpy.sides(name, case, int(claim["worst_rows"]), int(claim["worst_columns"]))
+        if got is None:
+            continue
+        n += 1
+        for side, value in zip(("left", "right"), got):
+            expected = float(claim["worst_" + side])
+            allowed = 1e-8 * max(abs(value), abs(expected)) + 2 * float(claim["worst_rounding"]) + 1e-9
+            program.check(abs(value - expected) <= allowed,
+                          f"{label}: {side} side of {name} is {expected}, numpy has {value}, tolerance {allowed}")
+    program.check(n >= len(claims_numpy.SIDES) - 2, f"{label}: numpy evaluated {n} claims")
+
+
+def check_verdicts(folder):
+    for seed in (1, 2):
+        out = os.path.join(folder, f"c{seed}.h5")
+        done = run(f"seed {seed}", ["--seed", seed], out)
+        wrong = [line for line in done.stdout.splitlines() if line.endswith("  unexpected")]
+        program.check("\n# 0 unexpected" in done.stdout, f"seed {seed}: {wrong}")
+        claims = values(out)
+        check_numpy(f"seed {seed}", claims)
+        for name, claim in claims.items():
+            if claim["verdict"] != "not-covered":
+                random = np.any(claim["error"] > 0) or claim["n_looks"] > 0
+                program.check(random or claim["n_cases"] >= 200, f"{name}: {claim['n_cases']} cases")
+
+
+def check_planted(folder):
+    for seed in (1, 2):
+        out = os.path.join(folder, f"p{seed}.h5")
+        done = run(f"planted {seed}", ["--planted", "--seed", seed], out)
+        wrong = [line for line in done.stdout.splitlines() if line.endswith("  unexpected")]
+        program.check("\n# 0 unexpected" in done.stdout, f"planted {seed}: not found: {wrong}")
+        program.check(any(claim["verdict"] == "violated" for claim in values(out).values()), "planted: none violated")
+
+
+def check_ranks(folder):
+    one = os.path.join(folder, "one.h5")
+    run("one rank", ["--claim", FEW, "--cases", 40, "--seed", 5], one)
+    for ranks in (2, 3):
+        out = os.path.join(folder, f"r{ranks}.h5")
+        run(f"{ranks} ranks", ["--claim", FEW, "--cases", 40, "--seed", 5], out, ranks)
+        same(f"{ranks} ranks", values(one), values(out))
+    every = os.path.join(folder, "all.h5")
+    run("all claims", ["--cases", 40, "--seed", 5], every)
+    alone = values(every)
+    same("beside other claims", values(one), {name: alone[name] for name in values(one)})
+
+
+def check_resume(folder):
+    straight, stopped = (os.path.join(folder, name) for name in ("straight.h5", "stopped.h5"))
+    command = ["--claim", FEW, "--cases", 400, "--seed", 6]
+    run("straight", command, straight)
+    words = [str(a) for a in [program.NORMA, "claims", *command, "--output", stopped]]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env=dict(os.environ, **ONE_THREAD))
+    program.wait_begun(process, stopped)
+    if process.poll() is None:
+        process.send_signal(signal.SIGUSR1)
+    process.communicate(timeout=100)
+    program.check(process.returncode in (0, 75), f"stopped: exit {process.returncode}")
+    if process.returncode == 75:
+        done = program.launch(["claims", *command, "--output", stopped, "--resume"], environment=ONE_THREAD)
+        program.check(done.returncode == 0, f"resumed: {done.stderr}")
+    same("resumed", values(straight), values(stopped))
+
+
+def check_table(folder):
+    table, out = os.path.join(folder, "t.md"), os.path.join(folder, "t.h5")
+    arguments = ["--claim", FEW, "--cases", 40, "--seed", 7, "--table", table]
+    run("table", arguments[:-2] + ["--table", table], out)
+    with open(table, encoding="utf-8") as f:
+        lines = f.read().splitlines()
+    rows = [line for line in lines if line.startswith("| ")]
+    program.check(len(rows) == 2 + len(FEW.split(",")), f"table of {len(rows)} lines")
+    program.check(len({line.replace("\\|", "").count("|") for line in rows}) == 1, "the table's columns differ")
+    again = program.launch(["claims", *arguments, "--output", os.path.join(folder, "u.h5")], environment=ONE_THREAD)
+    program.check(again.returncode == 2 and "--force" in again.stderr, f"an existing table: {again.stderr}")
+    absent = os.path.join(folder, "none", "t.md")
+    again = program.launch(["claims", "--claim", "thesis-c.20", "--seed", 1, "--table", absent, "--output", out,
+                            "--force"], environment=ONE_THREAD)
+    program.check(again.returncode == 5 and absent in again.stderr, f"no such folder: {again.stderr}")
+
+
+def check_refusals(folder):
+    for arguments, word in ((["--claim", "thesis-9"], "claim"), (["--cases", 3], "cases"), (["--depth", "long"], "depth")):
+        done = program.launch(["claims", *arguments, "--output", os.path.join(folder, "n.h5")])
+        program.check(done.returncode == 2 and word in done.stderr, f"{arguments}: {done.returncode} {done.stderr}")
+    done = program.launch(["plan", "claims", "--depth", "full", "--seed", 1])
+    program.check(done.returncode == 0 and "blocks of cases" in done.stdout, f"plan: {done.stderr}")
+
+
+def main():
+    for check in (check_verdicts, check_planted, check_ranks, check_resume, check_table, check_refusals):
+        begun = time.monotonic()
+        with program.folder() as folder:
+            check(folder)
+        print(f"{check.__name__}: {time.monotonic() - begun:.1f} s")
+    program.finish()
+
+
+if __name__ == "__main__":
+    main()
