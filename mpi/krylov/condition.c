@@ -13,6 +13,8 @@
 #define N_QUIET 3
 /* Such a step of an estimate: else it might rest on the second largest eigenvalue. */
 #define ROUGH_QUIET 0.02
+/* One such step is enough where the residual is at most this: the spectrum is not dense there. */
+#define ROUGH_CLEAR 0.01
 
 /* Eigenvalues below x of the symmetric tridiagonal matrix of n diagonal entries (NULL: zeros) and
  * n - 1 off-diagonal ones (Sturm). */
@@ -173,7 +175,8 @@ norma_status norma_condition_largest(MPI_Comm comm, norma_condition_operator app
         value = bisect(l->diagonal, l->off, k + 1, k + 1);
         n_quiet = fabs(value - before) <= quiet * value ? n_quiet + 1 : 0;
         *error = fmin(1, relative_residual(l, k + 1, value));
-        more = more && (n_quiet < N_QUIET || (rough && *error > tolerance));
+        bool clear = rough && n_quiet > 0 && *error <= ROUGH_CLEAR;
+        more = more && !clear && (n_quiet < N_QUIET || (rough && *error > tolerance));
     }
     *error = rough ? *error : fmin(*error, tolerance);
     *largest = value;

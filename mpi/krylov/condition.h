@@ -28,7 +28,8 @@ typedef norma_status (*norma_condition_operator)(void *context, const double *in
  * numbers, from a start vector that is random under `seed`: done when three steps running move it
  * by less than `tolerance`, relatively, which must not be below the operator's own errors; for
  * NORMA_CONDITION_ROUGH, when they move it by less than 2% and the residual of the eigenvector is
- * at most that part of the eigenvalue. *error is that part, but at most `tolerance` for a precise
+ * at most that part of the eigenvalue, or when one step does and the residual is at most 1% of the
+ * eigenvalue. *error is that part, but at most `tolerance` for a precise
  * one. Infinite when the operator gives values that are not finite. Collective over comm. */
 NORMA_MUST_USE norma_status norma_condition_largest(MPI_Comm comm, norma_condition_operator apply,
                                                     void *context, int64_t n, uint64_t seed,
