@@ -4,6 +4,8 @@
  * are row-major, of at most NORMA_CLAIM_WIDTH rows and columns. */
 #include "src/claims/claim.h"
 #include "src/claims/isometry.h"
+#include "src/claims/kernel.h"
+#include "src/claims/orthogonality.h"
 #include "src/claims/rank.h"
 
 /* All claims that are examined; a row is
@@ -11,6 +13,8 @@
  * known left / right (0: 1), right side that says nothing (0: none), draw, sides). */
 #define NORMA_CLAIMS(X)                                                                            \
     NORMA_CLAIMS_ISOMETRY(X)                                                                       \
+    NORMA_CLAIMS_KERNEL(X)                                                                         \
+    NORMA_CLAIMS_ORTHOGONALITY(X)                                                                  \
     NORMA_CLAIMS_RANK(X)
 
 /* What a family defines: how cases are drawn, how both sides are evaluated. */

@@ -99,6 +99,34 @@ def cosine(a, rest):
     return abs(g[0] @ g[1]) / np.linalg.norm(g[0]) / np.linalg.norm(g[1]), 1
 
 
+def centred(c, rho, printed):
+    k, p = np.arange(1, len(c)), c[1:] ** 2 / np.sum(c[1:] ** 2)
+    after, start = abs(np.sum(p * rho ** k)), abs(rho)
+    return after / (1 - after), start / (1 - start) * (1 / np.sum(k * p) if printed else 1 / (2 - p[0]))
+
+
+def fast(c, rho):
+    k, p = np.arange(len(c)), c ** 2 / np.sum(c ** 2)
+    bound = (1 - rho) * np.sum(k * p) ** 3
+    for _ in range(3):
+        rho = np.sum(p * rho ** k)
+    return 1 - rho, bound
+
+
+def values(x):
+    return x ** 2 / np.sum(x ** 2), len(x)
+
+
+def gap_by_least(x):
+    s, n = values(x)
+    return np.linalg.norm(s - 1 / n), 2 * n * (1 / n - s.min())
+
+
+def wasserstein(x):
+    s, n = values(x)
+    return np.sum((np.sqrt(s) - 1 / np.sqrt(n)) ** 2), 2 * n * np.linalg.norm(s - 1 / n)
+
+
 # a: the matrix of a case, r: the numbers behind it
 SIDES = {
     "thesis-4.2-range": lambda a, r: (isometry(a), 1),
@@ -120,6 +148,13 @@ SIDES = {
     "thesis-c.17-all": lambda a, r: (-spectrum(a[0])[0].min(), spectrum(a[0])[1] + 1),
     "thesis-c.17-near": lambda a, r: (-spectrum(a[0])[0].min(), 2 * np.sqrt(spectrum(a[0])[1])),
     "thesis-c.20": lambda a, r: (least(a), np.min(np.sum(a * a, axis=1))),
+    "thesis-5.8": lambda a, r: centred(a[0], r[0], False),
+    "thesis-5.11.1": lambda a, r: centred(a[0], r[0], True),
+    "thesis-5.11.2": lambda a, r: fast(a[0], r[0]),
+    "thesis-5.15": lambda a, r: centred(a[0], r[0], True),
+    "thesis-5.15-corrected": lambda a, r: centred(a[0], r[0], False),
+    "thesis-a.1": lambda a, r: gap_by_least(a[0]),
+    "thesis-2.2": lambda a, r: wasserstein(a[0]),
     "rank20-1-rank": lambda a, r: (stable_rank(a), np.linalg.matrix_rank(a, 100 * 2.0 ** -52 * np.linalg.norm(a, 2))),
     "rank20-1-soft": lambda a, r: ((1 - r[0]) ** 2 * stable_rank(rows_to(a)), soft_rank(rows_to(a), r[0])),
     "rank20-6": rank_one,
