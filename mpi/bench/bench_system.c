@@ -24,7 +24,7 @@ typedef struct layer {
     norma_tensor *w1, *w2, *given;
     double *target; /* [n] */
     double seconds; /* fastest solution so far, factors included */
-    double seconds_assembly;
+    double seconds_assembly, seconds_condition;
     double flops;
 } layer;
 
@@ -70,10 +70,11 @@ static norma_status draw_sources(layer *l, uint64_t seed)
 static norma_status layer_init(layer *l, const norma_bench *bench, int64_t n_out, int64_t n_in,
                                int64_t extent, double excess)
 {
-    *l = (layer){.comm = bench->runtime->world, .seconds = INFINITY};
+    *l = (layer){.comm = bench->runtime->world, .seconds = INFINITY, .seconds_condition = INFINITY};
     l->problem.shape = (norma_khatri_rao_shape){.n_channels_out = n_out, .n_channels_in = n_in};
     l->problem.width = NORMA_WIDTH_MAX;
     l->options.seed = bench->seed;
+    l->options.condition = NORMA_CONDITION_ESTIMATE;
     norma_kernel_shape target = {extent, extent};
     norma_status status = norma_kernel_split(&l->problem.shape.kernel, "second", target);
     int64_t n = norma_khatri_rao_n_rows(&l->problem.shape);
@@ -98,6 +99,7 @@ static norma_status solve(void *context)
     layer *l = context;
     norma_layer_solution solution;
     NORMA_TRY(norma_layer_solve(l->comm, &l->problem, &l->options, &solution));
+    l->seconds_condition = fmin(l->seconds_condition, solution.seconds_condition);
     if (solution.seconds < l->seconds) {
         l->seconds = solution.seconds;
         l->seconds_assembly = solution.seconds_assembly;
@@ -216,6 +218,13 @@ norma_status norma_bench_dense(norma_bench *bench)
                                                        .rate = 1 / l.seconds_assembly,
                                                        .limit_rate = 1 / l.seconds,
                                                        .seconds = l.seconds_assembly});
+    norma_bench_add_local(bench, &(norma_bench_figure){.name = "condition-of-lu",
+                                                       .limit = "lu",
+                                                       .unit = "run",
+                                                       .size = c * c,
+                                                       .rate = 1 / l.seconds_condition,
+                                                       .limit_rate = 1 / l.seconds,
+                                                       .seconds = l.seconds_condition});
     double lu_seconds = l.seconds;
     double lu_flops = l.flops;
     l.options.solver = NORMA_SOLVER_MIXED;

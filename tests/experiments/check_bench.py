@@ -8,7 +8,7 @@ import numpy as np
 import program
 
 SMALL = ["--quick", "--seconds", "0.001s", "--size", 50, "--channels", 2]
-PARTS = {"gemm": {"fma-double", "dgemm", "fma-single", "sgemm"}, "memory": {"memory"}, "assembly": {"assembly"}, "dense": {"lu", "mixed", "assembly-of-lu"},
+PARTS = {"gemm": {"fma-double", "dgemm", "fma-single", "sgemm"}, "memory": {"memory"}, "assembly": {"assembly"}, "dense": {"lu", "mixed", "assembly-of-lu", "condition-of-lu"},
          "krylov": {"krylov"}, "chain": {"chain-8", "chain-32", "chain-64", "chain-256"},
          "evaluation": {"evaluation-double", "evaluation-single"}, "hdf5": {"hdf5"},
          "random": {f"{law}-scalar" for law in ("words", "normal", "uniform", "he-normal", "orthogonal", "er-sign")}}
