@@ -112,6 +112,35 @@ norma_job_resumes() {
     [ -n "$output" ] && [ -e "$output.ckpt" ] && ! norma_job_has --force "$@"
 }
 
+# Fills the array norma_job_arguments with the arguments of this task of an array: its share of the
+# cells, into OUTPUT-I.h5 for --output OUTPUT.h5. Refuses an array that is not 1-N.
+norma_job_share() {
+    local output argument replaced=0
+    local task="${SLURM_ARRAY_TASK_ID:-}" last="${SLURM_ARRAY_TASK_MAX:-}"
+    if [ -z "$task" ] || [ "${SLURM_ARRAY_TASK_MIN:-1}" != 1 ] || [ "${SLURM_ARRAY_TASK_COUNT:-$last}" != "$last" ]; then
+        norma_job_say "not a task of an array 1-N: submit with --array=1-N"
+        return 1
+    fi
+    output=$(norma_job_option --output "$@")
+    if [ -z "$output" ] || [ -z "$(norma_job_option --seed "$@")" ]; then
+        norma_job_say "an array needs --output and --seed behind the script's name"
+        return 1
+    fi
+    norma_job_arguments=() # the script runs them
+    for argument in "$@"; do
+        if [ "$replaced" = 1 ]; then
+            argument="${output%.h5}-$task.h5"
+            replaced=2
+        fi
+        case "$argument" in
+        --output) replaced=1 ;;
+        --output=*) argument="--output=${output%.h5}-$task.h5" ;;
+        esac
+        norma_job_arguments+=("$argument")
+    done
+    norma_job_arguments+=(--cells "$task/$last")
+}
+
 # norma_job_run FOLDER SUBCOMMAND ARGUMENTS...: one run of norma on the ranks of this job. Continues
 # from FILE.ckpt where an earlier go left one. Ends the script with norma's exit code, except that
 # 75 (stopped early, state saved) requeues the job.

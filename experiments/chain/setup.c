@@ -148,7 +148,7 @@ static norma_status make_cell(const norma_chain_setup *setup, int64_t i, bool al
     cell->depth = norma_config_get_integer(config, i, "depth");
     cell->seed = norma_config_get_seed(config, i, "seed");
     if (norma_config_get_choice(config, 0, "cell-streams") == NORMA_CELL_STREAMS_INDEPENDENT)
-        cell->stream_cell = i;
+        cell->stream_cell = norma_config_get_cell_number(config, i);
     NORMA_TRY(norma_layer_spec_read(&setup->inputs, i, &cell->spec));
     cell->spec.single = norma_config_get_choice(config, i, "precision") == 1;
     NORMA_TRY(norma_chain_spec_finish(&cell->spec));
@@ -207,14 +207,16 @@ static norma_status parse_strides(norma_chain_setup *setup)
 static norma_status make_schedules(norma_chain_setup *setup)
 {
     int64_t *depths = NULL;
-    norma_status status = NORMA_ALLOC(depths, setup->n_cells);
-    for (int64_t i = 0; i < setup->n_cells && status == NORMA_OK; i++)
-        depths[i] = setup->cells[i].depth;
+    /* The depths of all cells, so that a share of a sweep records the same layers as the whole. */
+    int64_t n_depths = norma_config_get_count(setup->config, "depth");
+    norma_status status = NORMA_ALLOC(depths, n_depths);
+    for (int64_t i = 0; i < n_depths && status == NORMA_OK; i++)
+        depths[i] = norma_config_get_integer_at(setup->config, i, "depth");
     for (int k = 0; k < NORMA_N_OBSERVABLES && status == NORMA_OK; k++)
         if (setup->wanted & NORMA_OBSERVABLE_BIT(k))
-            status = norma_chain_schedule_make(norma_config_get_text(setup->config, 0, "record"),
-                                               setup->stride[k], depths, setup->n_cells,
-                                               &setup->schedule[k]);
+            status =
+                norma_chain_schedule_make(norma_config_get_text(setup->config, 0, "record"),
+                                          setup->stride[k], depths, n_depths, &setup->schedule[k]);
     norma_mem_free(depths);
     return status;
 }

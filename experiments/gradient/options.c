@@ -112,6 +112,11 @@ const norma_command norma_gradient_plan_command = {
 norma_status norma_gradient_options_check(const norma_config *config)
 {
     NORMA_TRY(norma_layer_options_check(config));
+    if (norma_config_is_share(config) && norma_config_get_count(config, "gain") > 1)
+        return NORMA_FAIL(norma_config_blame(config, "cells"),
+                          "%s: rates are fitted along --gain, which needs all of its values in one "
+                          "run; sweep other options, or leave --cells out",
+                          norma_config_where(config, "cells"));
     if (!norma_config_is_given(config, "labels"))
         return NORMA_OK;
     for (int64_t i = 0; i < norma_config_get_sweep(config)->n_cells; i++)

@@ -60,7 +60,7 @@ static norma_status make_cell(const norma_gradient_setup *setup, int64_t i)
     cell->depth = norma_config_get_integer(config, i, "depth");
     cell->seed = norma_config_get_seed(config, i, "seed");
     if (norma_config_get_choice(config, 0, "cell-streams") == NORMA_CELL_STREAMS_INDEPENDENT)
-        cell->stream_cell = i;
+        cell->stream_cell = norma_config_get_cell_number(config, i);
     NORMA_TRY(norma_layer_spec_read(&setup->inputs, i, &cell->spec));
     settle_law(setup, &cell->spec);
     NORMA_TRY(norma_chain_spec_finish(&cell->spec));
@@ -98,12 +98,13 @@ static norma_status finish_cell(norma_gradient_setup *setup, norma_gradient_cell
 static norma_status make_schedule(norma_gradient_setup *setup)
 {
     int64_t *depths = NULL;
-    NORMA_TRY(NORMA_ALLOC(depths, setup->n_cells));
-    for (int64_t i = 0; i < setup->n_cells; i++)
-        depths[i] = setup->cells[i].depth;
-    norma_status status =
-        norma_chain_schedule_make(norma_config_get_text(setup->config, 0, "record"), 1, depths,
-                                  setup->n_cells, &setup->schedule);
+    /* The depths of all cells, so that a share of a sweep records the same layers as the whole. */
+    int64_t n_depths = norma_config_get_count(setup->config, "depth");
+    NORMA_TRY(NORMA_ALLOC(depths, n_depths));
+    for (int64_t i = 0; i < n_depths; i++)
+        depths[i] = norma_config_get_integer_at(setup->config, i, "depth");
+    norma_status status = norma_chain_schedule_make(
+        norma_config_get_text(setup->config, 0, "record"), 1, depths, n_depths, &setup->schedule);
     norma_mem_free(depths);
     if (status == NORMA_OK && setup->schedule.n > 0)
         status = NORMA_ALLOC(setup->layers, setup->schedule.n);

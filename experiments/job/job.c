@@ -168,7 +168,7 @@ norma_status norma_job_open(norma_job_context *job, const norma_job_file *about)
     /* The output first: while another run writes it, the checkpoint is that run's. */
     NORMA_TRY(norma_result_create(world, output_of(job), &options, &job->file));
     NORMA_TRY(norma_provenance_write(job->file, job->runtime, &provenance));
-    if (norma_config_get_sweep(config)->n_cells > 1 && norma_config_knows(config, "cell-streams"))
+    if (!norma_config_is_single(config) && norma_config_knows(config, "cell-streams"))
         NORMA_TRY(norma_result_set_text(
             job->file, "/", "cell_streams",
             norma_config_get_choice(config, 0, "cell-streams") == NORMA_CELL_STREAMS_COMMON

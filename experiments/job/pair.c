@@ -235,7 +235,7 @@ norma_status norma_pair_cell_init(const norma_config *config, const norma_pair_i
     cell->seed = norma_config_get_seed(config, number, "seed");
     bool independent =
         norma_config_get_choice(config, 0, "cell-streams") == NORMA_CELL_STREAMS_INDEPENDENT;
-    cell->stream_cell = independent ? number : 0;
+    cell->stream_cell = independent ? norma_config_get_cell_number(config, number) : 0;
     cell->layer = inputs->layer;
     cell->keep_probability = norma_config_get_real(config, number, "keep-probability");
     cell->distribution = NORMA_DISTRIBUTION_GIVEN;

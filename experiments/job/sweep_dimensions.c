@@ -83,13 +83,49 @@ static norma_status add_names(const norma_config *config, norma_result *file,
     return norma_schema_add_dimension(file, "/", &dimension);
 }
 
+static void fill_cells(const void *context, int64_t first, int64_t n, void *out)
+{
+    for (int64_t i = 0; i < n; i++)
+        ((int64_t *)out)[i] = norma_config_get_cell_number(context, first + i);
+}
+
+/* The cells that --cells selects, by their numbers in the whole sweep. */
+static norma_status add_share(const norma_config *config, norma_result *file)
+{
+    const norma_sweep *whole = norma_config_get_whole_sweep(config);
+    norma_text text;
+    char *axes = NULL;
+    NORMA_TRY(norma_schema_add_dimension(
+        file, "/",
+        &(norma_dimension){.name = "cell",
+                           .length = norma_config_get_sweep(config)->n_cells,
+                           .units = "1",
+                           .long_name = "number of the cell in the whole sweep",
+                           .type = NORMA_INT64,
+                           .fill = fill_cells,
+                           .context = config}));
+    norma_text_init(&text);
+    for (int64_t i = 0; i < whole->n_axes; i++)
+        norma_text_append(&text, "%s%s %lld", i > 0 ? ", " : "", whole->axes[i].dimension,
+                          (long long)whole->axes[i].n);
+    NORMA_TRY(norma_text_take(&text, &axes));
+    norma_status status = norma_result_set_text(file, "/", "whole_sweep", axes);
+    norma_mem_free(axes);
+    NORMA_TRY(status);
+    NORMA_TRY(norma_result_set_int64(file, "/", "whole_sweep_cells", whole->n_cells));
+    return norma_result_set_text(file, "/", "cells", norma_config_get_text(config, 0, "cells"));
+}
+
 norma_status norma_sweep_dimensions_add(MPI_Comm world, const norma_config *config,
                                         norma_result *file)
 {
     const norma_sweep *sweep = norma_config_get_sweep(config);
-    if (sweep->n_axes > NORMA_MAX_DIMENSIONS - 4)
+    const norma_sweep *whole = norma_config_get_whole_sweep(config);
+    if (whole->n_axes > NORMA_MAX_DIMENSIONS - 4)
         return NORMA_FAIL(NORMA_LIMIT, "at most %d options can be swept at once, not %lld",
-                          NORMA_MAX_DIMENSIONS - 4, (long long)sweep->n_axes);
+                          NORMA_MAX_DIMENSIONS - 4, (long long)whole->n_axes);
+    if (norma_config_is_share(config))
+        return add_share(config, file);
     for (int64_t i = 0; i < sweep->n_axes; i++) {
         const norma_sweep_axis *axis = &sweep->axes[i];
         const norma_option *option = find_option(config, axis->name);
@@ -109,7 +145,7 @@ norma_status norma_sweep_dimensions_add(MPI_Comm world, const norma_config *conf
 
 bool norma_sweep_dimensions_has(const norma_config *config, const char *option)
 {
-    const norma_sweep *sweep = norma_config_get_sweep(config);
+    const norma_sweep *sweep = norma_config_get_whole_sweep(config);
     for (int64_t i = 0; i < sweep->n_axes; i++)
         if (strcmp(sweep->axes[i].name, option) == 0)
             return true;

@@ -72,7 +72,7 @@ static norma_status compute_cells(norma_job_context *job, norma_meanfield_record
         NORMA_TRY(norma_meanfield_read_cell(job->config, cell, &request));
         NORMA_TRY(norma_meanfield_record_compute(&request, record));
         NORMA_TRY(norma_meanfield_output_write_local(job, &request, record, cell));
-        if (own->n_cells == 1)
+        if (norma_config_is_single(job->config))
             norma_meanfield_output_print(&request, record);
     }
     return NORMA_OK;

@@ -41,10 +41,11 @@ enum { N_BIAS_ARRAYS = 2, N_MAP_ARRAYS = sizeof map_arrays / sizeof map_arrays[0
 static void layer_group(const norma_reconstruct_output *output, int64_t cell, int64_t layer,
                         char path[MOST_PATH])
 {
-    if (norma_config_get_sweep(output->config)->n_cells == 1)
+    if (norma_config_is_single(output->config))
         snprintf(path, MOST_PATH, "/layers/%03lld", (long long)layer);
     else
-        snprintf(path, MOST_PATH, "/cells/%06lld/layers/%03lld", (long long)cell, (long long)layer);
+        snprintf(path, MOST_PATH, "/cells/%06lld/layers/%03lld",
+                 (long long)norma_config_get_cell_number(output->config, cell), (long long)layer);
 }
 
 static norma_status add_axis(norma_result *file, const char *group, const char *name,

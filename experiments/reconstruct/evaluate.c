@@ -184,8 +184,9 @@ static norma_status evaluate_cell(evaluation *e, int64_t number)
     char root[32] = "";
     char first[64];
     bool there = false;
-    if (norma_config_get_sweep(e->stored)->n_cells > 1)
-        snprintf(root, sizeof root, "/cells/%06lld", (long long)number);
+    if (!norma_config_is_single(e->stored))
+        snprintf(root, sizeof root, "/cells/%06lld",
+                 (long long)norma_config_get_cell_number(e->stored, number));
     norma_status status =
         norma_reconstruct_cell_init(e->stored, &e->inputs, number, false, &e->cell);
     NORMA_GOTO(status, norma_agree(world, status));

@@ -352,7 +352,7 @@ norma_reconstruct_output_layout(norma_reconstruct_output *output, const norma_ru
     output->with_orders = norma_reconstruct_alignment_wanted(config);
     output->n_replicas = norma_config_get_integer(config, 0, "replicas");
     output->n_layers = first->n_layers;
-    output->save_gamma = norma_config_get_sweep(config)->n_cells == 1;
+    output->save_gamma = norma_config_is_single(config);
     if (norma_config_has(config, "save")) {
         output->save_gamma = norma_config_list_holds(config, "save", NORMA_RECONSTRUCT_SAVE_GAMMA);
         output->save_weights =

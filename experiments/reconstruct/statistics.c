@@ -32,7 +32,7 @@ norma_status norma_reconstruct_statistics_check_options(const norma_config *conf
                           norma_reconstruct_statistics_names[choice], from[choice]);
     bool saved = norma_config_has(config, "save")
                      ? norma_config_list_holds(config, "save", NORMA_RECONSTRUCT_SAVE_GAMMA)
-                     : norma_config_get_sweep(config)->n_cells == 1;
+                     : norma_config_is_single(config);
     if (saved)
         return NORMA_OK;
     return NORMA_FAIL(norma_config_blame(config, "bn-statistics"),

@@ -127,7 +127,7 @@ norma_status norma_spectrum_check_options(const norma_config *config)
 
 norma_status norma_spectrum_count_values(const norma_config *config, int64_t n, int64_t *count)
 {
-    *count = norma_config_get_sweep(config)->n_cells > 1 ? 0 : n;
+    *count = norma_config_is_single(config) ? n : 0;
     if (!norma_config_has(config, "values"))
         return NORMA_OK;
     const char *text = norma_config_get_text(config, 0, "values");

@@ -67,12 +67,11 @@ static norma_status add_scalars(norma_job_context *job, const norma_spectrum_lay
 }
 
 /* The group of a cell's singular values. */
-static const char *group_of(const norma_spectrum_layout *layout, int64_t cell, char *text,
-                            size_t size)
+static const char *group_of(const norma_config *config, int64_t cell, char *text, size_t size)
 {
-    if (layout->n_cells == 1)
+    if (norma_config_is_single(config))
         return "/";
-    snprintf(text, size, "/cells/%06lld", (long long)cell);
+    snprintf(text, size, "/cells/%06lld", (long long)norma_config_get_cell_number(config, cell));
     return text;
 }
 
@@ -85,10 +84,10 @@ static norma_status add_values(norma_job_context *job, const norma_spectrum_layo
                                .long_name = "singular values, largest first"};
     for (int64_t cell = 0; cell < layout->n_cells; cell++) {
         char text[32];
-        const char *group = group_of(layout, cell, text, sizeof text);
+        const char *group = group_of(job->config, cell, text, sizeof text);
         if (layout->n_saved[cell] == 0)
             continue;
-        if (layout->n_cells > 1) {
+        if (!norma_config_is_single(job->config)) {
             NORMA_TRY(norma_schema_add_group(job->file, group));
             NORMA_TRY(add_dimension(job->file, group, "replica", layout->n_replicas,
                                     "independent draw of the weights"));
@@ -168,10 +167,11 @@ norma_status norma_spectrum_output_write_local(norma_job_context *job, int64_t c
         return NORMA_OK;
     const int64_t from[2] = {replica, 0};
     const int64_t count[2] = {1, record->n_saved};
-    if (norma_config_get_sweep(job->config)->n_cells == 1)
+    if (norma_config_is_single(job->config))
         snprintf(name, sizeof name, "/singular_value");
     else
-        snprintf(name, sizeof name, "/cells/%06lld/singular_value", (long long)cell);
+        snprintf(name, sizeof name, "/cells/%06lld/singular_value",
+                 (long long)norma_config_get_cell_number(job->config, cell));
     return norma_result_write_local(job->file, name, NORMA_FLOAT64, from, count, record->values);
 }
 

@@ -16,22 +16,26 @@ static norma_config_item *find(const norma_config *config, const char *name)
     return item;
 }
 
+int64_t norma_config_get_cell_number(const norma_config *config, int64_t cell)
+{
+    return config->first_cell + cell * config->cell_step;
+}
+
 /* The value of a cell, or at an index of a list. */
 static const norma_config_value *get(const norma_config *config, int64_t cell,
                                      const norma_config_item *item)
 {
     assert(item->values.n > 0 && "an option that has a value");
-    const norma_sweep *sweep = &config->sweep;
     int64_t i = 0;
     if (item->option->many == NORMA_LIST) {
         assert(cell >= 0 && cell < item->values.n);
         i = cell;
     } else if (item->values.n > 1) {
-        assert(cell >= 0 && cell < sweep->n_cells);
-        const norma_sweep_axis *axis = sweep->axes;
+        assert(cell >= 0 && cell < config->sweep.n_cells);
+        const norma_sweep_axis *axis = config->whole.axes;
         while (axis->name != item->option->name)
             axis++;
-        i = cell / axis->stride % axis->n;
+        i = norma_config_get_cell_number(config, cell) / axis->stride % axis->n;
     }
     return &item->values.values[i];
 }
@@ -165,10 +169,32 @@ const norma_sweep *norma_config_get_sweep(const norma_config *config)
     return &config->sweep;
 }
 
+const norma_sweep *norma_config_get_whole_sweep(const norma_config *config)
+{
+    return &config->whole;
+}
+
+bool norma_config_is_share(const norma_config *config)
+{
+    return config->sweep.axes == &config->cell_axis;
+}
+
+bool norma_config_is_single(const norma_config *config)
+{
+    return config->whole.n_cells == 1;
+}
+
+int64_t norma_config_get_integer_at(const norma_config *config, int64_t index, const char *name)
+{
+    const norma_config_item *item = find(config, name);
+    assert(item->option->type == NORMA_OPTION_INTEGER && index < item->values.n);
+    return item->values.values[index].integer;
+}
+
 void norma_config_describe_cell(const norma_config *config, int64_t cell, norma_text *out)
 {
-    for (int64_t i = 0; i < config->sweep.n_axes; i++) {
-        const norma_config_item *item = find(config, config->sweep.axes[i].name);
+    for (int64_t i = 0; i < config->whole.n_axes; i++) {
+        const norma_config_item *item = find(config, config->whole.axes[i].name);
         norma_text_append(out, "%s%s=", i > 0 ? ", " : "", item->option->name);
         norma_config_value_append(item->option, get(config, cell, item), out);
     }

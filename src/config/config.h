@@ -90,8 +90,23 @@ int64_t norma_config_get_count(const norma_config *config, const char *name);
 /* True when a NORMA_LIST of choices or texts holds `text`. */
 bool norma_config_list_holds(const norma_config *config, const char *name, const char *text);
 
-/* The sweep; borrowed. */
+/* The value at an index 0 .. count - 1 of an option, whichever cells have it. */
+int64_t norma_config_get_integer_at(const norma_config *config, int64_t index, const char *name);
+
+/* The cells of this run; borrowed. With --cells a single axis "cell" of those that it selects. */
 const norma_sweep *norma_config_get_sweep(const norma_config *config);
+
+/* All cells, with one axis for each swept option, whatever --cells says; borrowed. */
+const norma_sweep *norma_config_get_whole_sweep(const norma_config *config);
+
+/* The number of a cell of this run in the whole sweep. */
+int64_t norma_config_get_cell_number(const norma_config *config, int64_t cell);
+
+/* True when --cells selects some of the cells. */
+bool norma_config_is_share(const norma_config *config);
+
+/* True when the whole sweep is a single cell: no option has several values. */
+bool norma_config_is_single(const norma_config *config);
 
 /* Appends a cell's coordinates for people: "excess=8, source-dist=he-normal"; nothing when there is
  * a single cell. */

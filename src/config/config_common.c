@@ -1,5 +1,7 @@
 #include "src/config/config_common.h"
 
+#include "src/config/config_store.h"
+
 #include <stddef.h>
 
 static const char *const stream_names[] = {"common", "independent", NULL};
@@ -28,6 +30,15 @@ const norma_option norma_config_random_options[] = {
     NORMA_OPTION_END,
 };
 
+static const char *check_cells(const char *text)
+{
+    int64_t share = 0;
+    int64_t n_shares = 0;
+    return norma_config_cells_parse(text, &share, &n_shares)
+               ? NULL
+               : "I/N, two whole numbers with 1 <= I <= N, such as 2/5";
+}
+
 const norma_option norma_config_run_options[] = {
     {.name = "output",
      .type = NORMA_OPTION_PATH,
@@ -40,6 +51,16 @@ const norma_option norma_config_run_options[] = {
      .group = "Output",
      .command_line_only = true,
      .help = "Overwrite a complete result file."},
+    {.name = "cells",
+     .type = NORMA_OPTION_STRING,
+     .group = "Run",
+     .placeholder = "I/N",
+     .unset_text = "all cells",
+     .check = check_cells,
+     .help =
+         "Compute one of N shares of the sweep: its cells I-1, I-1+N, I-1+2N, ..., counted from "
+         "0 with the last option fastest. The file holds these cells only; 'norma merge' joins "
+         "the files of all shares."},
     {.name = "config",
      .type = NORMA_OPTION_PATH,
      .group = "Run",

@@ -6,7 +6,7 @@
 /* --seed --replicas --cell-streams */
 extern const norma_option norma_config_random_options[];
 
-/* --output --config --force --dry-run --quiet --verbose */
+/* --output --cells --config --force --dry-run --quiet --verbose */
 extern const norma_option norma_config_run_options[];
 
 /* Indices of --cell-streams' choices. */

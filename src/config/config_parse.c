@@ -30,6 +30,7 @@ static norma_status create(const norma_command *command, norma_config **out)
             n_items++;
     NORMA_TRY(NORMA_CALLOC(config, 1));
     config->command = command;
+    norma_sweep_init(&config->whole);
     norma_sweep_init(&config->sweep);
     norma_status status = NORMA_CALLOC(config->items, n_items);
     if (status != NORMA_OK) {
@@ -57,7 +58,7 @@ void norma_config_destroy(norma_config **config)
     for (int64_t i = 0; i < (*config)->n_items; i++)
         norma_config_remove(&(*config)->items[i]);
     norma_mem_free((*config)->items);
-    norma_sweep_clear(&(*config)->sweep);
+    norma_sweep_clear(&(*config)->whole);
     NORMA_FREE(*config);
 }
 

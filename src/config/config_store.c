@@ -98,6 +98,47 @@ norma_status norma_config_check_exclusive(const norma_config *config, norma_conf
     return NORMA_OK;
 }
 
+bool norma_config_cells_parse(const char *text, int64_t *share, int64_t *n_shares)
+{
+    long long numbers[2] = {0, 0};
+    int end = 0;
+    /* scanf alone takes signs and blanks. */
+    if (strspn(text, "0123456789/") != strlen(text) || strlen(text) > 15 ||
+        sscanf(text, "%lld/%lld%n", &numbers[0], &numbers[1], &end) != 2 ||
+        (size_t)end != strlen(text))
+        return false;
+    *share = numbers[0];
+    *n_shares = numbers[1];
+    return *share >= 1 && *share <= *n_shares;
+}
+
+/* The sweep that --cells leaves of the whole one: a single axis of cell numbers. */
+static norma_status take_share(norma_config *config, const norma_config_item *item)
+{
+    int64_t share = 0;
+    int64_t n_shares = 0;
+    if (!norma_config_cells_parse(item->values.values[0].text, &share, &n_shares))
+        return NORMA_FAIL(NORMA_LIBRARY, "%s: '%s' was not checked", item->where,
+                          item->values.values[0].text);
+    norma_status blame = norma_config_blame(config, item->option->name);
+    int64_t n_cells = config->whole.n_cells;
+    if (n_cells == 1)
+        return NORMA_FAIL(blame,
+                          "%s: there is no sweep; give an option several values, or leave "
+                          "--cells out",
+                          item->where);
+    if (n_shares > n_cells)
+        return NORMA_FAIL(blame,
+                          "%s: %s: the sweep has %lld cells; expected at most as many shares",
+                          item->where, item->values.values[0].text, (long long)n_cells);
+    config->first_cell = share - 1;
+    config->cell_step = n_shares;
+    config->cell_axis = (norma_sweep_axis){.name = "cell", .stride = 1, .dimension = "cell"};
+    config->cell_axis.n = (n_cells - share) / n_shares + 1;
+    config->sweep = (norma_sweep){1, config->cell_axis.n, &config->cell_axis};
+    return NORMA_OK;
+}
+
 norma_status norma_config_build_sweep(norma_config *config)
 {
     norma_sweep sweep;
@@ -112,7 +153,11 @@ norma_status norma_config_build_sweep(norma_config *config)
             return status;
         }
     }
-    norma_sweep_clear(&config->sweep);
+    norma_sweep_clear(&config->whole);
+    config->whole = sweep;
     config->sweep = sweep;
-    return NORMA_OK;
+    config->first_cell = 0;
+    config->cell_step = 1;
+    const norma_config_item *cells = norma_config_find(config, "cells");
+    return cells && cells->values.n > 0 ? take_share(config, cells) : NORMA_OK;
 }

@@ -25,8 +25,14 @@ struct norma_config {
     const norma_command *command;
     norma_config_item *items; /* in the order of the tables */
     int64_t n_items;
-    norma_sweep sweep;
+    norma_sweep whole;             /* all cells */
+    norma_sweep sweep;             /* those of --cells; borrows the axes of `whole`, or cell_axis */
+    norma_sweep_axis cell_axis;    /* of a sweep in part */
+    int64_t first_cell, cell_step; /* cell i is number first_cell + i cell_step of the whole */
 };
+
+/* The numbers of a text I/N with 1 <= I <= N; false for any other text. */
+bool norma_config_cells_parse(const char *text, int64_t *share, int64_t *n_shares);
 
 /* The command's name for messages: "norma reconstruct". */
 void norma_config_append_invocation(const norma_command *command, norma_text *out);

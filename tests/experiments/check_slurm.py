@@ -20,14 +20,14 @@ esac
 """
 
 
-def start(base, script, command, arguments):
+def start(base, script, command, arguments, **more):
     """A batch job of 2 ranks."""
     copy = f"{base}/spool/slurm_script"
     shutil.copy(script, copy)
     flags = " ".join(MPIEXEC[MPIEXEC.index(next(a for a in MPIEXEC if a.endswith(("mpirun", "mpiexec")))) + 1:])
     environment = dict(os.environ, PATH=f"{base}/bin:" + os.environ["PATH"], SLURM_JOB_ID="7", SLURM_NTASKS="2",
                        FAKE_COMMAND=command, FAKE_LOG=f"{base}/log", NORMA=f"{base}/my programs/norma",
-                       NORMA_LAUNCHER="mpirun", NORMA_MPIRUN_FLAGS=flags)
+                       NORMA_LAUNCHER="mpirun", NORMA_MPIRUN_FLAGS=flags, **more)
     return subprocess.run(["bash", copy] + arguments, cwd=f"{base}/work folder", env=environment, capture_output=True,
                           text=True, timeout=100, check=False)
 
@@ -51,6 +51,18 @@ def main():
             check(done.returncode == 0, f"{name}: {done.returncode} {done.stderr}")
             with h5py.File(f"{base}/work folder/{arguments[-1]}") as f:
                 check(f.attrs["status"] in ("complete", b"complete"), f"{name}: {f.attrs['status']}")
+        script = f"{base}/my scripts/slurm/sweep.sbatch"
+        arguments = ["spectrum", "--c-out", "2", "--c-in", "2", "--excess", "0,1,2", "--seed", "1", "--output", "a sweep.h5"]
+        array = {"SLURM_ARRAY_TASK_ID": "2", "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_MAX": "3",
+                 "SLURM_ARRAY_TASK_COUNT": "3"}
+        done = start(base, script, script, arguments, **array)
+        check(done.returncode == 0, f"sweep: {done.returncode} {done.stderr}")
+        with h5py.File(f"{base}/work folder/a sweep-2.h5") as f:
+            check(list(f["cell"][...]) == [1], f"cells of task 2: {f['cell'][...]}")
+        done = start(base, script, script, arguments)
+        check(done.returncode == 2 and "not a task of an array" in done.stderr, f"no array: {done.stderr}")
+        done = start(base, script, script, arguments[:-4] + ["--output", "b.h5"], **array)
+        check(done.returncode == 2 and "--seed" in done.stderr, f"no seed: {done.stderr}")
         check(not os.path.exists(f"{base}/log"), "nothing is requeued")
     finish()
 
