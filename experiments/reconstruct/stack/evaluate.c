@@ -72,8 +72,9 @@ static norma_status evaluate_cell(evaluation *e, int64_t number)
     char first[64];
     bool there = false;
     int64_t layer = 0;
-    if (e->layout.n_cells > 1)
-        snprintf(root, sizeof root, "/cells/%06lld", (long long)number);
+    if (!norma_config_is_single(e->place.config))
+        snprintf(root, sizeof root, "/cells/%06lld",
+                 (long long)norma_config_get_cell_number(e->place.config, number));
     norma_status status =
         norma_reconstruct_cell_init(e->place.config, e->inputs, number, false, &cell);
     NORMA_GOTO(status, norma_agree(e->world, status));

@@ -11,13 +11,14 @@
 enum { MOST_PATH = 96 };
 
 /* The group of a layer's arrays. */
-static void layer_group(const norma_stack_layout *l, int64_t cell, int64_t layer,
+static void layer_group(const norma_config *config, int64_t cell, int64_t layer,
                         char path[MOST_PATH])
 {
-    if (l->n_cells == 1)
+    if (norma_config_is_single(config))
         snprintf(path, MOST_PATH, "/layers/%03lld", (long long)layer);
     else
-        snprintf(path, MOST_PATH, "/cells/%06lld/layers/%03lld", (long long)cell, (long long)layer);
+        snprintf(path, MOST_PATH, "/cells/%06lld/layers/%03lld",
+                 (long long)norma_config_get_cell_number(config, cell), (long long)layer);
 }
 
 int64_t norma_stack_output_bytes(const norma_stack_layout *l)
@@ -85,7 +86,7 @@ static norma_status add_groups(const norma_stack_run *run, int64_t number)
         char group[MOST_PATH];
         if (!cell.layers[place.number].wanted)
             continue;
-        layer_group(&run->layout, number, place.number, group);
+        layer_group(run->job->config, number, place.number, group);
         status = run->layout.kind->size(&place, &size);
         if (status == NORMA_OK)
             status = add_layer_group(run, group, &size);
@@ -170,7 +171,7 @@ static norma_status write_arrays(const norma_stack_run *run, int64_t cell, int64
     const int64_t most[] = {l->n_scales, l->n_shifts};
     static const char *const names[] = {"gamma", "beta"};
     char group[MOST_PATH];
-    layer_group(l, cell, layer, group);
+    layer_group(run->job->config, cell, layer, group);
     for (int i = 0; i < 2; i++) {
         char path[2 * MOST_PATH];
         const int64_t start[] = {replica, 0};

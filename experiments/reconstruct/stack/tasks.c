@@ -52,7 +52,7 @@ static bool saves(const norma_config *config)
 {
     if (norma_config_has(config, "save"))
         return norma_config_list_holds(config, "save", NORMA_RECONSTRUCT_SAVE_GAMMA);
-    return norma_config_get_sweep(config)->n_cells == 1;
+    return norma_config_is_single(config);
 }
 
 static int64_t count_inputs(const norma_config *config, const norma_reconstruct_inputs *inputs)
