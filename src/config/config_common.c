@@ -59,8 +59,8 @@ const norma_option norma_config_run_options[] = {
      .check = check_cells,
      .help =
          "Compute one of N shares of the sweep: its cells I-1, I-1+N, I-1+2N, ..., counted from "
-         "0 with the last option fastest. The file holds these cells only; 'norma merge' joins "
-         "the files of all shares."},
+         "0 with the last option fastest. The file holds these cells only, under "
+         "their numbers in the sweep."},
     {.name = "config",
      .type = NORMA_OPTION_PATH,
      .group = "Run",
