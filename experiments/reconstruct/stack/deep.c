@@ -91,8 +91,9 @@ static int64_t find_cut(const norma_deep_shape *s, int64_t l)
     return below < above ? below : above;
 }
 
-/* Hidden widths with the sum that the theorem and --excess ask for: four times the cut, and the
- * rest in the layer beside the larger end, where real solutions are found most often. */
+/* Hidden widths with the sum that the theorem and --excess ask for: four times the cut up to three
+ * layers and twice the cut beyond, and the rest in the layer beside the larger end, where real
+ * solutions are found most often. */
 static norma_status set_widths(const norma_stack_place *place, norma_deep_shape *s)
 {
     int64_t hidden = s->n_layers - 1;
@@ -109,13 +110,14 @@ static norma_status set_widths(const norma_stack_place *place, norma_deep_shape 
      * columns: as many channels beside the larger end as it has. */
     int64_t end = wide == 1 ? s->width[0] * norma_kernel_taps(s->kernel[1]) : s->width[s->n_layers];
     int64_t left = hidden > 1 && total > end ? (total - end) / (hidden - 1) : 1;
+    int64_t times = s->n_layers <= 3 ? 4 : 2;
     s->width[wide] = total;
     for (int64_t l = 1; l <= hidden; l++) {
         int64_t cut = find_cut(s, l);
         int64_t even = total / hidden;
         if (l == wide)
             continue;
-        s->width[l] = 4 * cut < even ? 4 * cut : even;
+        s->width[l] = times * cut < even ? times * cut : even;
         if (s->width[l] > left)
             s->width[l] = left > cut ? left : cut < even ? cut : even;
         s->width[wide] -= s->width[l];
