@@ -1,7 +1,7 @@
 #ifndef NORMA_NETWORK_ACTIVATION_H
 #define NORMA_NETWORK_ACTIVATION_H
 /*
- * The activations of networks and chains, one table: names, values, first derivatives, interval
+ * The activations of networks and chains, one table: names, values, two derivatives, interval
  * images. Everything is elementwise and dimensionless. Gaussian moments: src/theory/second_moment.
  */
 #include "src/base/names.h"
@@ -38,13 +38,19 @@ typedef struct norma_activation_descriptor {
     const char *name, *summary;
     double (*value)(double x, double parameter);
     double (*derivative)(double x, double parameter); /* at a kink that of the side below */
-    const char *parameter;                            /* its name; NULL: none */
-    double default_parameter;                         /* NaN: must be given */
-    double min, max;                                  /* of the parameter */
-    bool whole;                                       /* the parameter is a whole number */
-    bool homogeneous;                                 /* phi(c x) = c phi(x) for all c > 0 */
+    double (*curvature)(double x, double parameter);  /* second derivative beside a kink */
+    double (*kink)(double parameter); /* jump of the derivative at 0; NULL: there is none */
+    bool odd;                         /* phi(-x) = -phi(x) for every parameter */
+    const char *parameter;            /* its name; NULL: none */
+    double default_parameter;         /* NaN: must be given */
+    double min, max;                  /* of the parameter */
+    bool whole;                       /* the parameter is a whole number */
+    bool homogeneous;                 /* phi(c x) = c phi(x) for all c > 0 */
     double lowest_at; /* where phi has a minimum inside; 0: it is monotone (networks) */
 } norma_activation_descriptor;
+
+/* Indices: norma_activation_kind; see activation_table.c. */
+extern const norma_activation_descriptor norma_activation_table[];
 
 /* All activations, and those that networks may have: a linear region is known for them. */
 extern const norma_names norma_activation_names;
@@ -73,6 +79,13 @@ const char *norma_activation_name(norma_activation_kind kind);
 /* phi(x), and its derivative, which at a kink is that of the side below. NaN stays NaN. */
 double norma_activation_value(const norma_activation *activation, double x);
 double norma_activation_derivative(const norma_activation *activation, double x);
+
+/* phi''(x) beside a kink; the jump of phi' at 0. */
+double norma_activation_curvature(const norma_activation *activation, double x);
+double norma_activation_kink(const norma_activation *activation);
+
+/* Is phi(-x) = -phi(x)? */
+bool norma_activation_is_odd(const norma_activation *activation);
 
 /* x[k] = phi(x[k]) for n values, in place. Reentrant, uses no threads. */
 void norma_activation_apply(const norma_activation *activation, int64_t n, double *x);

@@ -7,10 +7,6 @@
 #include <string.h>
 
 #define INV_SQRT_2PI 0.39894228040143267794
-#define SQRT_HALF 0.70710678118654752440
-#define TWO_OVER_SQRT_PI 1.12837916709551257390
-#define SELU_SCALE 1.0507009873554804934193349852946
-#define SELU_ALPHA 1.6732632423543772848170429916717
 #define SUM_PREFIX "hermite-sum:"
 
 static norma_status read_terms(const char *text, norma_transfer *psi)
@@ -84,107 +80,16 @@ static double hermite_sum(const double *c, int n, int order, double x)
     return sum;
 }
 
-/* The derivative of he_degree of given order. */
-static double hermite_one(int degree, int order, double x)
+/* he_degree(x). */
+static double hermite_one(int degree, double x)
 {
-    double before = 0, value = 1, falling = 1;
-    if (degree < order)
-        return 0;
-    for (int i = 0; i < order; i++)
-        falling *= degree - i;
-    for (int k = 0; k < degree - order; k++) {
-        double next = (x * value - sqrt((double)k) * before) / sqrt((double)k + 1);
-        before = value;
-        value = next;
-    }
-    return sqrt(falling) * value;
-}
-
-static double logistic(double x)
-{
-    return 1 / (1 + exp(-x));
-}
-
-/* The logistic function's derivative, without cancellation on either side. */
-static double logistic_slope(double x)
-{
-    double e = exp(-fabs(x));
-    return e / ((1 + e) * (1 + e));
-}
-
-static double tanh_slope(double x)
-{
-    double c = cosh(x);
-    return 1 / (c * c);
+    const norma_activation he = {.kind = NORMA_ACTIVATION_HERMITE, .parameter = degree};
+    return norma_activation_value(&he, x);
 }
 
 static double normal_density(double x)
 {
     return INV_SQRT_2PI * exp(-0.5 * x * x);
-}
-
-static double activation_slope(const norma_activation *phi, double x)
-{
-    switch (phi->kind) {
-    case NORMA_ACTIVATION_RELU:
-        return x > 0 ? 1 : 0;
-    case NORMA_ACTIVATION_LEAKY_RELU:
-        return x > 0 ? 1 : phi->parameter;
-    case NORMA_ACTIVATION_TANH:
-        return tanh_slope(x);
-    case NORMA_ACTIVATION_SIN:
-        return cos(x);
-    case NORMA_ACTIVATION_SIGMOID:
-        return logistic_slope(x);
-    case NORMA_ACTIVATION_GELU:
-        return 0.5 * erfc(-x * SQRT_HALF) + x * normal_density(x);
-    case NORMA_ACTIVATION_SELU:
-        return SELU_SCALE * (x > 0 ? 1 : SELU_ALPHA * exp(x));
-    case NORMA_ACTIVATION_EXP:
-        return exp(x);
-    case NORMA_ACTIVATION_SILU:
-        return logistic(x) + x * logistic_slope(x);
-    case NORMA_ACTIVATION_SOFTPLUS:
-        return logistic(x);
-    case NORMA_ACTIVATION_ERF:
-        return TWO_OVER_SQRT_PI * exp(-x * x);
-    case NORMA_ACTIVATION_HERMITE:
-        return hermite_one((int)phi->parameter, 1, x);
-    case NORMA_ACTIVATION_IDENTITY:
-        break;
-    }
-    return 1;
-}
-
-static double activation_curvature(const norma_activation *phi, double x)
-{
-    switch (phi->kind) {
-    case NORMA_ACTIVATION_TANH:
-        return -2 * tanh(x) * tanh_slope(x);
-    case NORMA_ACTIVATION_SIN:
-        return -sin(x);
-    case NORMA_ACTIVATION_SIGMOID:
-        return -tanh(0.5 * x) * logistic_slope(x);
-    case NORMA_ACTIVATION_GELU:
-        return (2 - x * x) * normal_density(x);
-    case NORMA_ACTIVATION_SELU:
-        return x > 0 ? 0 : SELU_SCALE * SELU_ALPHA * exp(x);
-    case NORMA_ACTIVATION_EXP:
-        return exp(x);
-    case NORMA_ACTIVATION_SILU:
-        return (2 - x * tanh(0.5 * x)) * logistic_slope(x);
-    case NORMA_ACTIVATION_SOFTPLUS:
-        return logistic_slope(x);
-    case NORMA_ACTIVATION_ERF:
-        return -2 * x * TWO_OVER_SQRT_PI * exp(-x * x);
-    case NORMA_ACTIVATION_HERMITE:
-        return hermite_one((int)phi->parameter, 2, x);
-    case NORMA_ACTIVATION_RELU:
-    case NORMA_ACTIVATION_LEAKY_RELU:
-    case NORMA_ACTIVATION_IDENTITY:
-        break;
-    }
-    return 0;
 }
 
 double norma_transfer_value(const norma_transfer *psi, double x)
@@ -197,54 +102,30 @@ double norma_transfer_value(const norma_transfer *psi, double x)
 double norma_transfer_slope(const norma_transfer *psi, double x)
 {
     return psi->factor * (psi->n_terms > 0 ? hermite_sum(psi->term, psi->n_terms, 1, x)
-                                           : activation_slope(&psi->activation, x));
+                                           : norma_activation_derivative(&psi->activation, x));
 }
 
 double norma_transfer_curvature(const norma_transfer *psi, double x)
 {
     return psi->factor * (psi->n_terms > 0 ? hermite_sum(psi->term, psi->n_terms, 2, x)
-                                           : activation_curvature(&psi->activation, x));
+                                           : norma_activation_curvature(&psi->activation, x));
 }
 
 double norma_transfer_jump(const norma_transfer *psi)
 {
-    if (psi->n_terms > 0)
-        return 0;
-    switch (psi->activation.kind) {
-    case NORMA_ACTIVATION_RELU:
-        return psi->factor;
-    case NORMA_ACTIVATION_LEAKY_RELU:
-        return psi->factor * (1 - psi->activation.parameter);
-    case NORMA_ACTIVATION_SELU:
-        return psi->factor * SELU_SCALE * (1 - SELU_ALPHA);
-    default:
-        return 0;
-    }
+    return psi->n_terms > 0 ? 0 : psi->factor * norma_activation_kink(&psi->activation);
 }
 
 bool norma_transfer_is_odd(const norma_transfer *psi)
 {
     if (psi->shift != 0)
         return false;
-    if (psi->n_terms > 0) {
-        for (int k = 0; k < psi->n_terms; k += 2)
-            if (psi->term[k] != 0)
-                return false;
-        return true;
-    }
-    switch (psi->activation.kind) {
-    case NORMA_ACTIVATION_IDENTITY:
-    case NORMA_ACTIVATION_TANH:
-    case NORMA_ACTIVATION_SIN:
-    case NORMA_ACTIVATION_ERF:
-        return true;
-    case NORMA_ACTIVATION_LEAKY_RELU:
-        return psi->activation.parameter == 1;
-    case NORMA_ACTIVATION_HERMITE:
-        return (int)psi->activation.parameter % 2 == 1;
-    default:
-        return false;
-    }
+    if (psi->n_terms == 0)
+        return norma_activation_is_odd(&psi->activation);
+    for (int k = 0; k < psi->n_terms; k += 2)
+        if (psi->term[k] != 0)
+            return false;
+    return true;
 }
 
 bool norma_transfer_is_polynomial(const norma_transfer *psi, int *degree)
@@ -369,7 +250,7 @@ norma_status norma_transfer_measure(const norma_transfer *psi, norma_transfer_mo
 
 static double value_times_hermite(const norma_transfer *psi, double x, const void *data)
 {
-    return norma_transfer_value(psi, x) * hermite_one(*(const int *)data, 0, x);
+    return norma_transfer_value(psi, x) * hermite_one(*(const int *)data, x);
 }
 
 norma_status norma_transfer_hermite(const norma_transfer *psi, int n, double *hermite)

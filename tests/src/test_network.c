@@ -54,23 +54,39 @@ static void test_activation_values(void **state)
     norma_test_fails(norma_activation_from_name("", &ignored), NORMA_CONFIG, "softplus");
 }
 
-/* First derivatives against differences of values, on both sides of 0, of every activation. */
+/* One derivative against the difference of another function, which lies below it. */
+static void check_slope(const norma_activation *phi, double x,
+                        double (*of)(const norma_activation *, double),
+                        double (*slope)(const norma_activation *, double))
+{
+    double h = 1e-5;
+    double difference = (of(phi, x + h) - of(phi, x - h)) / (2 * h);
+    if (!norma_test_close(slope(phi, x), difference, 1e-8, 1e-8))
+        fail_msg("%s at %g: %.12g, difference %.12g", norma_activation_name(phi->kind), x,
+                 slope(phi, x), difference);
+}
+
+/* Of every activation: both derivatives against differences on both sides of 0, the kink at 0, the
+ * symmetry, NaN. */
 static void test_activation_derivatives(void **state)
 {
     (void)state;
     static const double at[] = {-2.3, -0.4, 0.3, 1.7};
     for (int64_t i = 0; i < norma_activation_names.n; i++) {
         norma_activation activation = {(norma_activation_kind)i, 3};
+        bool odd = true;
         for (size_t k = 0; k < sizeof at / sizeof at[0]; k++) {
-            double h = 1e-5;
-            double difference = (norma_activation_value(&activation, at[k] + h) -
-                                 norma_activation_value(&activation, at[k] - h)) /
-                                (2 * h);
-            double slope = norma_activation_derivative(&activation, at[k]);
-            if (!norma_test_close(slope, difference, 1e-8, 1e-8))
-                fail_msg("%s at %g: %.12g, difference %.12g",
-                         norma_names_name(&norma_activation_names, i), at[k], slope, difference);
+            check_slope(&activation, at[k], norma_activation_value, norma_activation_derivative);
+            check_slope(&activation, at[k], norma_activation_derivative,
+                        norma_activation_curvature);
+            odd = odd && norma_test_close(norma_activation_value(&activation, -at[k]),
+                                          -norma_activation_value(&activation, at[k]), 1e-14, 0);
         }
+        norma_test_check(odd == norma_activation_is_odd(&activation));
+        norma_test_check_close(norma_activation_kink(&activation) + 1,
+                               norma_activation_derivative(&activation, 1e-13) -
+                                   norma_activation_derivative(&activation, -1e-13) + 1,
+                               1e-11);
         norma_test_check(isnan(norma_activation_value(&activation, NAN)) ||
                          (activation.kind == NORMA_ACTIVATION_HERMITE));
         norma_test_check(isnan(norma_activation_derivative(&activation, NAN)));
