@@ -38,19 +38,29 @@ void norma_chain_weights_rows(const norma_chain_spec *spec, const norma_chain_dr
                               int64_t first, int64_t n_rows, double *out)
 {
     const int64_t d = spec->width, at = first * d, n = n_rows * d;
-    const norma_law_source source = norma_law_get(spec->weights)->source;
     norma_rng_stream stream = norma_chain_weights_stream(draw, NORMA_CHAIN_TENSOR_WEIGHTS);
     norma_rng_stream masks = norma_chain_weights_stream(draw, NORMA_CHAIN_TENSOR_MASK);
-    if (source == NORMA_LAW_GIVEN)
-        memcpy(out, spec->given + draw->layer * d * d + at, (size_t)n * sizeof *out);
-    else if (source == NORMA_LAW_NORMALS)
+    switch (norma_law_get(spec->weights)->source) { /* no default: the compiler asks for new ones */
+    case NORMA_LAW_NORMALS:
         norma_rng_fill_normal(draw->seed, &stream, at, n, out);
-    else if (source == NORMA_LAW_SIGNS)
-        norma_rng_fill_sign(draw->seed, &stream, at, n, out);
-    else
+        break;
+    case NORMA_LAW_UNIFORMS:
         norma_rng_fill_uniform(draw->seed, &stream, at, n, out);
-    if (source == NORMA_LAW_UNIFORMS)
         centre_uniforms(n, out);
+        break;
+    case NORMA_LAW_POSITIVE:
+        norma_rng_fill_uniform(draw->seed, &stream, at, n, out);
+        break;
+    case NORMA_LAW_SIGNS:
+        norma_rng_fill_sign(draw->seed, &stream, at, n, out);
+        break;
+    case NORMA_LAW_GIVEN:
+        memcpy(out, spec->given + draw->layer * d * d + at, (size_t)n * sizeof *out);
+        break;
+    case NORMA_LAW_HAAR:
+    case NORMA_LAW_PAIRS:
+        break;
+    }
     if (norma_law_has(spec->weights, NORMA_LAW_MASKED))
         norma_rng_mask(draw->seed, &masks, at, n, probability(spec), out);
 }
@@ -59,17 +69,27 @@ void norma_chain_weights_lanes(const norma_chain_spec *spec, const norma_chain_d
                                int64_t first, int64_t n_rows, int lanes, double *out)
 {
     const int64_t d = spec->width, at = first * d, n = n_rows * d;
-    const norma_law_source source = norma_law_get(spec->weights)->source;
     norma_rng_stream stream = norma_chain_weights_stream(draw, NORMA_CHAIN_TENSOR_WEIGHTS);
     norma_rng_stream masks = norma_chain_weights_stream(draw, NORMA_CHAIN_TENSOR_MASK);
-    if (source == NORMA_LAW_NORMALS)
+    switch (norma_law_get(spec->weights)->source) {
+    case NORMA_LAW_NORMALS:
         norma_rng_fill_normal_lanes(draw->seed, &stream, at, n, lanes, out);
-    else if (source == NORMA_LAW_SIGNS)
-        norma_rng_fill_sign_lanes(draw->seed, &stream, at, n, lanes, out);
-    else
+        break;
+    case NORMA_LAW_UNIFORMS:
         norma_rng_fill_uniform_lanes(draw->seed, &stream, at, n, lanes, out);
-    if (source == NORMA_LAW_UNIFORMS)
         centre_uniforms(n * lanes, out);
+        break;
+    case NORMA_LAW_POSITIVE:
+        norma_rng_fill_uniform_lanes(draw->seed, &stream, at, n, lanes, out);
+        break;
+    case NORMA_LAW_SIGNS:
+        norma_rng_fill_sign_lanes(draw->seed, &stream, at, n, lanes, out);
+        break;
+    case NORMA_LAW_HAAR:
+    case NORMA_LAW_PAIRS:
+    case NORMA_LAW_GIVEN:
+        break;
+    }
     if (norma_law_has(spec->weights, NORMA_LAW_MASKED))
         norma_rng_mask_lanes(draw->seed, &masks, at, n, lanes, probability(spec), out);
 }
