@@ -1,5 +1,6 @@
 #include "experiments/chain/partition.h"
 
+#include "src/base/earliest.h"
 #include "src/base/mem.h"
 
 #include <math.h>
@@ -189,51 +190,29 @@ static int longest_first(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-typedef struct group {
-    double ends;
-    int64_t last; /* of its tasks that can be halved; -1: none */
-} group;
-
-static void sift_down(group *heap, int64_t n)
-{
-    int64_t at = 0;
-    for (;;) {
-        int64_t least = at;
-        for (int64_t child = 2 * at + 1; child < 2 * at + 3 && child < n; child++)
-            if (heap[child].ends < heap[least].ends)
-                least = child;
-        if (least == at)
-            return;
-        group moved = heap[at];
-        heap[at] = heap[least];
-        heap[least] = moved;
-        at = least;
-    }
-}
-
 /* Deals out sorted tasks; *critical = a task of the last group that can be halved, or -1. */
 static norma_status deal(norma_chain_partition *p, int64_t n_groups, int64_t *critical)
 {
     int64_t n = n_groups < p->n ? n_groups : p->n;
-    group *heap = NULL;
+    norma_earliest *heap = NULL; /* numbers: the last of its tasks that can be halved; -1: none */
     *critical = -1;
     p->longest = p->total = 0;
     if (n == 0)
         return NORMA_OK;
     NORMA_TRY(NORMA_CALLOC(heap, n));
     for (int64_t g = 0; g < n; g++)
-        heap[g].last = -1;
+        heap[g].number = -1;
     for (int64_t t = 0; t < p->n; t++) {
         const norma_chain_task *task = &p->tasks[t];
         heap[0].ends += task->cost;
         p->total += task->cost;
         if (!task->begun && task->count > 1)
-            heap[0].last = t;
+            heap[0].number = t;
         if (heap[0].ends > p->longest) {
             p->longest = heap[0].ends;
-            *critical = heap[0].last;
+            *critical = heap[0].number;
         }
-        sift_down(heap, n);
+        norma_earliest_sift(heap, n);
     }
     norma_mem_free(heap);
     return NORMA_OK;

@@ -6,6 +6,7 @@
 #include "experiments/reconstruct/waves.h"
 #include "mpi/plan/expect.h"
 #include "mpi/runtime/log.h"
+#include "src/base/earliest.h"
 #include "src/base/index.h"
 #include "src/base/mem.h"
 #include "src/config/config_number.h"
@@ -47,11 +48,17 @@ typedef struct model {
     int32_t *of;       /* [n_cells][n_wanted]: kinds; owned */
 } model;
 
-/* A group under way. */
-typedef struct worker {
-    double ends;
-    int64_t unit, next; /* whose target it ran up to this layer of the unit's list */
-} worker;
+/* The unit whose target a group ran last, up to layer `next` of the unit's list. */
+typedef struct position {
+    int64_t unit, next;
+} position;
+
+/* Groups at work. */
+typedef struct crew {
+    int64_t n;
+    norma_earliest *heap; /* [n], owned; numbers: indices of `at` */
+    position *at;         /* [n], owned */
+} crew;
 
 static const char *check_size(const char *text)
 {
@@ -189,28 +196,10 @@ static void clear_model(model *m)
 /* --- times -------------------------------------------------------------------------------------
  */
 
-/* The group that ends first, at the root of the heap, has got later. */
-static void sift_down(worker *heap, int64_t n)
-{
-    int64_t at = 0;
-    for (;;) {
-        int64_t least = at;
-        for (int64_t child = 2 * at + 1; child < 2 * at + 3 && child < n; child++)
-            if (heap[child].ends < heap[least].ends)
-                least = child;
-        if (least == at)
-            return;
-        worker moved = heap[at];
-        heap[at] = heap[least];
-        heap[least] = moved;
-        at = least;
-    }
-}
-
 /* Layer number `k` of the list of a unit by a group: the target is run as far as the group has not
  * yet run it. */
 static double layer_seconds(const model *m, const int32_t *kinds, int64_t unit, int64_t k, int size,
-                            const norma_rates *rates, worker *w)
+                            const norma_rates *rates, position *w)
 {
     const kind *own = &m->kinds[kinds[k]];
     double flops = own->measure_flops;
@@ -222,26 +211,28 @@ static double layer_seconds(const model *m, const int32_t *kinds, int64_t unit, 
 }
 
 /* Deals out the layers as the queue does, in waves that end together. */
-static double deal(const model *m, int64_t n_groups, int size, const norma_rates *rates,
-                   worker *groups)
+static double deal(const model *m, int size, const norma_rates *rates, crew *groups)
 {
     int64_t n_units = m->n_cells * m->n_replicas;
     int64_t unit = 0;
     double now = 0;
-    for (int64_t g = 0; g < n_groups; g++)
-        groups[g] = (worker){.ends = 0, .unit = -1};
+    norma_earliest *first = groups->heap;
+    for (int64_t g = 0; g < groups->n; g++) {
+        groups->heap[g] = (norma_earliest){.ends = 0, .number = g};
+        groups->at[g] = (position){.unit = -1};
+    }
     while (unit < n_units && unit * m->n_wanted < most_dealt) {
-        int64_t end = unit + norma_reconstruct_wave_units(m->n_wanted, n_units - unit, n_groups,
+        int64_t end = unit + norma_reconstruct_wave_units(m->n_wanted, n_units - unit, groups->n,
                                                           m->inputs->dataset != NULL);
         for (; unit < end; unit++)
             for (int64_t k = 0; k < m->n_wanted; k++) {
-                groups[0].ends += layer_seconds(m, m->of + unit / m->n_replicas * m->n_wanted, unit,
-                                                k, size, rates, &groups[0]);
-                now = fmax(now, groups[0].ends);
-                sift_down(groups, n_groups);
+                first->ends += layer_seconds(m, m->of + unit / m->n_replicas * m->n_wanted, unit, k,
+                                             size, rates, &groups->at[first->number]);
+                now = fmax(now, first->ends);
+                norma_earliest_sift(groups->heap, groups->n);
             }
-        for (int64_t g = 0; g < n_groups; g++)
-            groups[g].ends = now;
+        for (int64_t g = 0; g < groups->n; g++)
+            groups->heap[g].ends = now;
     }
     return now * (double)n_units / (double)unit;
 }
@@ -250,8 +241,8 @@ static double deal(const model *m, int64_t n_groups, int size, const norma_rates
 static norma_status expect(model *m, int64_t size, double *seconds)
 {
     norma_rates rates;
-    worker *groups = NULL;
-    int64_t n_groups = m->machine->n_ranks / size;
+    norma_status status = NORMA_OK;
+    crew groups = {.n = m->machine->n_ranks / size};
     norma_rates_assume_local(&rates, size);
     *seconds = INFINITY;
     for (int64_t i = 0; i < m->n_kinds; i++) {
@@ -264,10 +255,13 @@ static norma_status expect(model *m, int64_t size, double *seconds)
         }
         k->seconds = expected.total;
     }
-    NORMA_TRY(NORMA_ALLOC(groups, n_groups));
-    *seconds = deal(m, n_groups, (int)size, &rates, groups);
-    norma_mem_free(groups);
-    return NORMA_OK;
+    NORMA_GOTO(status, NORMA_ALLOC(groups.heap, groups.n));
+    NORMA_GOTO(status, NORMA_ALLOC(groups.at, groups.n));
+    *seconds = deal(m, (int)size, &rates, &groups);
+done:
+    NORMA_FREE(groups.heap);
+    NORMA_FREE(groups.at);
+    return status;
 }
 
 /* Do the ranks of a node hold what groups of `size` need? */
