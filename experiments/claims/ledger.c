@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the verdict rests on: the worst case, or the constant. */
+/* The verdict rests on the worst case, or on the constant: its text. */
 static void describe(const norma_claim *claim, norma_claim_verdict verdict, const double *m,
                      char *out, size_t size)
 {

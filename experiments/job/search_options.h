@@ -7,7 +7,7 @@
 
 extern const norma_option norma_search_options[];
 
-/* What they say of a search with this seed; its stream is the caller's to set. Local. */
+/* The options of a search with this seed; its stream is the caller's to set. Local. */
 norma_align_options norma_search_options_get(const norma_config *config, uint64_t seed);
 
 /* Refuses a search that needs features of a single weight each with another law of --source-dist;

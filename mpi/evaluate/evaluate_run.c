@@ -92,16 +92,6 @@ static void run_source_local(norma_evaluate *e, const norma_source_layer *source
     }
 }
 
-/* The first of the largest; NaN is never larger. */
-static int64_t argmax(int64_t n, const double *x)
-{
-    int64_t best = 0;
-    for (int64_t k = 1; k < n; k++)
-        if (x[k] > x[best])
-            best = k;
-    return best;
-}
-
 static norma_status compare_local(const norma_evaluate *e, int64_t batch, const double *target,
                                   const double *source, image_record *records)
 {
@@ -123,8 +113,8 @@ static norma_status compare_local(const norma_evaluate *e, int64_t batch, const 
             return NORMA_FAIL(NORMA_NUMERIC,
                               "the networks' outputs for image %" PRId64 " are not finite",
                               first + n);
-        r->decision_target = (double)argmax(size, t);
-        r->decision_source = (double)argmax(size, s);
+        r->decision_target = (double)norma_index_of_largest(size, t);
+        r->decision_source = (double)norma_index_of_largest(size, s);
     }
     return NORMA_OK;
 }

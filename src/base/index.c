@@ -31,3 +31,12 @@ int64_t norma_index_share(int64_t n, int64_t n_parts, int64_t part, int64_t *fir
     *first = part * quotient + (part < remainder ? part : remainder);
     return quotient + (part < remainder ? 1 : 0);
 }
+
+int64_t norma_index_of_largest(int64_t n, const double *x)
+{
+    int64_t best = 0;
+    for (int64_t k = 1; k < n; k++)
+        if (x[k] > x[best])
+            best = k;
+    return best;
+}

@@ -20,4 +20,7 @@ int64_t norma_index_ceil_divide(int64_t a, int64_t b);
  * larger ones first. *first is the first item, the count is returned. */
 int64_t norma_index_share(int64_t n, int64_t n_parts, int64_t part, int64_t *first);
 
+/* The first of the largest of n >= 1 numbers; NaN is never larger. */
+int64_t norma_index_of_largest(int64_t n, const double *x);
+
 #endif

@@ -11,7 +11,7 @@ enum { DRAW = 0, SEARCH = 1, REPLICAS = 2 };
 /* Most looks at a case: 2^40 replicas are out of reach. */
 enum { LOOKS = 40 };
 
-/* What was found in one case. */
+/* Both sides of one case, and their errors. */
 typedef struct finding {
     norma_claim_sides sides;
     double error;  /* standard error of left - right */

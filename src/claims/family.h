@@ -17,7 +17,7 @@
     NORMA_CLAIMS_ORTHOGONALITY(X)                                                                  \
     NORMA_CLAIMS_RANK(X)
 
-/* What a family defines: how cases are drawn, how both sides are evaluated. */
+/* A family defines two functions: one draws cases, the other evaluates both sides. */
 #define NORMA_CLAIM_DRAW(label)                                                                    \
     void norma_claim_draw_##label(norma_claim_random *random, int64_t number, norma_claim_case *out)
 #define NORMA_CLAIM_SIDES(label)                                                                   \

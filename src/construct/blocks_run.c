@@ -1,6 +1,7 @@
 /* Running a source of blocks: what it computes, its shifts, its outputs. */
 #include "src/base/mem.h"
 #include "src/construct/blocks.h"
+#include "src/construct/construction.h"
 
 #include <cblas.h>
 #include <float.h>
@@ -157,13 +158,7 @@ norma_status norma_blocks_open(norma_blocks *b, const norma_activation *activati
     int64_t d = b->shape.width;
     int64_t size = d * b->shape.n_in;
     double *storage = NULL;
-    if (activation->kind != NORMA_ACTIVATION_IDENTITY &&
-        activation->kind != NORMA_ACTIVATION_RELU &&
-        activation->kind != NORMA_ACTIVATION_LEAKY_RELU)
-        return NORMA_FAIL(NORMA_CONFIG,
-                          "activation %s: deep sources are opened by shifts with identity, relu "
-                          "and leaky-relu only",
-                          norma_activation_name(activation->kind));
+    NORMA_TRY(norma_construction_check_opening(activation));
     NORMA_TRY(NORMA_CALLOC(storage, 2 * size + 4 * d + b->shape.n_out));
     opening o = {.lo = lo,
                  .hi = hi,

@@ -23,3 +23,13 @@ const norma_construction_descriptor *norma_construction_get(norma_construction c
 {
     return &table[construction];
 }
+
+norma_status norma_construction_check_opening(const norma_activation *activation)
+{
+    if (norma_activation_is_homogeneous(activation))
+        return NORMA_OK;
+    return NORMA_FAIL(NORMA_CONFIG,
+                      "activation %s: deep sources are opened by shifts with identity, relu and "
+                      "leaky-relu only",
+                      norma_activation_name(activation->kind));
+}

@@ -2,6 +2,8 @@
 #define NORMA_CONSTRUCT_CONSTRUCTION_H
 /* The sources that may stand for a target layer: one table of names. */
 #include "src/base/names.h"
+#include "src/base/status.h"
+#include "src/network/activation.h"
 
 typedef enum norma_construction {
     NORMA_CONSTRUCTION_PAIR,
@@ -19,5 +21,9 @@ typedef struct norma_construction_descriptor {
 extern const norma_names norma_construction_names;
 
 const norma_construction_descriptor *norma_construction_get(norma_construction construction);
+
+/* NORMA_CONFIG for an activation that is not linear on the positive side: shifts do not make deep
+ * sources with it linear on their inputs. */
+NORMA_MUST_USE norma_status norma_construction_check_opening(const norma_activation *activation);
 
 #endif

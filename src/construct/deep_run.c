@@ -1,5 +1,6 @@
 /* Running a deep linear source: shifts and outputs. */
 #include "src/base/mem.h"
+#include "src/construct/construction.h"
 #include "src/construct/deep.h"
 
 #include <float.h>
@@ -28,7 +29,7 @@ typedef struct opening {
     double *variance;             /* [c_L] */
 } opening;
 
-/* What unit c of layer l sums: absolute values, squares, the product with the shifts. */
+/* Sums over the inputs of unit c of layer l: absolute values, squares, products with the shifts. */
 typedef struct terms {
     double absolute, square, shift;
 } terms;
@@ -96,13 +97,7 @@ norma_status norma_deep_open(norma_deep *d, const norma_activation *activation, 
     int64_t taps = norma_kernel_taps(d->composite);
     int64_t most = 0;
     double *room = NULL;
-    if (activation->kind != NORMA_ACTIVATION_IDENTITY &&
-        activation->kind != NORMA_ACTIVATION_RELU &&
-        activation->kind != NORMA_ACTIVATION_LEAKY_RELU)
-        return NORMA_FAIL(NORMA_CONFIG,
-                          "activation %s: deep sources are opened by shifts with identity, relu "
-                          "and leaky-relu only",
-                          norma_activation_name(activation->kind));
+    NORMA_TRY(norma_construction_check_opening(activation));
     for (int64_t l = 0; l <= s->n_layers; l++)
         most = s->width[l] > most ? s->width[l] : most;
     NORMA_TRY(NORMA_CALLOC(room, 5 * most));

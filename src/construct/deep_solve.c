@@ -176,7 +176,7 @@ static norma_status take_step(search *s, double damping, double before, double *
         s->rows[r * stride + s->unknowns + r] = damping;
     }
     NORMA_TRY(norma_nearest_solve(s->n, stride, s->rows, s->residual, 0, s->step, &about));
-    /* What the linear model leaves is damping times the last n unknowns. */
+    /* The residual of the linear model is damping times the last n unknowns. */
     model = before * before - pow(damping * cblas_dnrm2((int)s->n, s->step + s->unknowns, 1), 2);
     memcpy(s->gamma, scales(s), (size_t)s->unknowns * sizeof *s->gamma);
     cblas_daxpy((int)s->unknowns, 1, s->step, 1, scales(s), 1);

@@ -56,7 +56,7 @@ static norma_status get_shape(const norma_stack_place *place, norma_blocks_shape
                                           &shape->width);
 }
 
-/* What scales are near to, as --nearest says. */
+/* The number that scales are near to, as --nearest says. */
 static norma_blocks_centre centre_of(const norma_stack_place *place)
 {
     return (norma_blocks_centre)norma_config_get_choice(place->config, place->cell->number,

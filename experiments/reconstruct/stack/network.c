@@ -2,6 +2,7 @@
  * with a kernel stand alone and see patches of the kernel's size. */
 #include "experiments/reconstruct/stack/stack.h"
 
+#include "src/base/index.h"
 #include "src/base/mem.h"
 #include "src/construct/dense.h"
 
@@ -41,15 +42,6 @@ static int64_t widest(const norma_stack_place *place)
     return most;
 }
 
-static int64_t argmax(int64_t n, const double *y)
-{
-    int64_t best = 0;
-    for (int64_t i = 1; i < n; i++)
-        if (y[i] > y[best])
-            best = i;
-    return best;
-}
-
 static void compare(int64_t n, int64_t n_out, const double *source, const double *target,
                     double *outputs)
 {
@@ -64,8 +56,8 @@ static void compare(int64_t n, int64_t n_out, const double *source, const double
         outputs[NORMA_STACK_OUTPUT_MAX] = fmax(outputs[NORMA_STACK_OUTPUT_MAX], fabs(target[e]));
     }
     for (int64_t s = 0; s < n; s++)
-        outputs[NORMA_STACK_N_DIFFERING] +=
-            argmax(n_out, source + s * n_out) != argmax(n_out, target + s * n_out);
+        outputs[NORMA_STACK_N_DIFFERING] += norma_index_of_largest(n_out, source + s * n_out) !=
+                                            norma_index_of_largest(n_out, target + s * n_out);
     outputs[NORMA_STACK_OUTPUT_RMSE] = sqrt(error2 / (double)(n * n_out));
 }
 

@@ -90,7 +90,7 @@ extern const norma_stack_kind norma_stack_deep;   /* --construction deep */
 /* The activation between the layers of the stack. */
 norma_activation norma_stack_activation(const norma_stack_place *place);
 
-/* What the random numbers of its weights are made from, but tensor and layer. */
+/* The law, seed and stream of its weights; tensor and layer are the caller's to set. */
 norma_tensor_spec norma_stack_weights(const norma_stack_place *place);
 
 /* Inputs of a target layer, c0 |K|. */
