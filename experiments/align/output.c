@@ -43,13 +43,8 @@ static norma_status add_searches(norma_job_context *job, const norma_align_layou
                            .type = NORMA_NAME,
                            .values = numbers,
                            .names = {layout->n_searches, names}}));
-    NORMA_TRY(
-        norma_schema_add_dimension(job->file, "/",
-                                   &(norma_dimension){.name = "channel",
-                                                      .length = layout->n_channels,
-                                                      .units = "1",
-                                                      .long_name = "output channel of the features",
-                                                      .type = NORMA_INT32}));
+    NORMA_TRY(norma_schema_add_axis(job->file, "/", "channel", layout->n_channels,
+                                    "output channel of the features"));
     for (int i = 0; i < NORMA_N_ALIGN_RESULTS; i++)
         NORMA_TRY(add_variable(job, &norma_align_results[i], search));
     NORMA_TRY(add_variable(job, &permutation, channel));
@@ -61,13 +56,8 @@ norma_status norma_align_output_begin(norma_job_context *job, const norma_align_
     static const char *const replica[] = {"replica", NULL};
     norma_result *file = job->file;
     NORMA_TRY(norma_sweep_dimensions_add(job->runtime->world, job->config, file));
-    NORMA_TRY(norma_schema_add_dimension(
-        file, "/",
-        &(norma_dimension){.name = "replica",
-                           .length = layout->n_replicas,
-                           .units = "1",
-                           .long_name = "independent draw of features and target",
-                           .type = NORMA_INT32}));
+    NORMA_TRY(norma_schema_add_axis(file, "/", "replica", layout->n_replicas,
+                                    "independent draw of features and target"));
     for (int i = 0; i < NORMA_N_ALIGN_SCALARS; i++)
         NORMA_TRY(add_variable(job, &norma_align_scalars[i], replica));
     if (layout->n_searches > 0)

@@ -101,7 +101,6 @@ done:
 
 norma_status norma_align_tasks_run(norma_job_context *job, norma_align_run *run)
 {
-    norma_queue_options options = norma_job_queue(job);
     const norma_queue_tasks tasks = {.n_tasks = run->layout.n_cells * run->layout.n_replicas,
                                      .n_queued = run->layout.n_cells * run->layout.n_replicas,
                                      .name = "replicas",
@@ -111,9 +110,7 @@ norma_status norma_align_tasks_run(norma_job_context *job, norma_align_run *run)
                                      .compute = compute,
                                      .replay = replay};
     run->job = job;
-    options.group_size = 1;
-    NORMA_TRY(norma_queue_create(&options, &tasks, &run->queue));
-    NORMA_TRY(norma_queue_replay(run->queue));
+    NORMA_TRY(norma_job_queue_alone(job, &tasks, &run->queue));
     print_heading();
     return norma_queue_run(run->queue, 0, tasks.n_queued);
 }

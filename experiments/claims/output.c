@@ -30,15 +30,6 @@ static norma_status add_variable(norma_result *file, const char *group, const ch
                                                        .long_name = text});
 }
 
-static norma_status add_dimension(norma_result *file, const char *group, const char *name,
-                                  int64_t length, const char *text)
-{
-    return norma_schema_add_dimension(
-        file, group,
-        &(norma_dimension){
-            .name = name, .length = length, .units = "1", .long_name = text, .type = NORMA_INT32});
-}
-
 static norma_status add_claim(norma_result *file, const norma_claim *claim,
                               const norma_claim_budget *budget)
 {
@@ -49,9 +40,10 @@ static norma_status add_claim(norma_result *file, const norma_claim *claim,
     NORMA_TRY(norma_result_set_text(file, group, "place", claim->place));
     if (budget->n_blocks == 0)
         return NORMA_OK;
-    NORMA_TRY(add_dimension(file, group, "case", budget->n_blocks * budget->n_cases, "drawn case"));
-    NORMA_TRY(add_dimension(file, group, "number", NORMA_CLAIM_NUMBERS,
-                            "number of a case: its matrix by rows, then its parameters"));
+    NORMA_TRY(norma_schema_add_axis(file, group, "case", budget->n_blocks * budget->n_cases,
+                                    "drawn case"));
+    NORMA_TRY(norma_schema_add_axis(file, group, "number", NORMA_CLAIM_NUMBERS,
+                                    "number of a case: its matrix by rows, then its parameters"));
     NORMA_TRY(add_variable(file, group, "left", "case", "left side; missing: hypothesis not met"));
     NORMA_TRY(add_variable(file, group, "right", "case", "right side"));
     NORMA_TRY(add_variable(file, group, "error", "case", "standard error of left - right"));

@@ -91,7 +91,6 @@ static norma_status compute(void *context, int64_t task)
 
 norma_status norma_claims_tasks_run(norma_job_context *job, norma_claims_run *run)
 {
-    norma_queue_options options = norma_job_queue(job);
     const norma_queue_tasks tasks = {.n_tasks = run->first[run->n_claims],
                                      .n_queued = run->first[run->n_claims],
                                      .name = "blocks of cases",
@@ -101,9 +100,7 @@ norma_status norma_claims_tasks_run(norma_job_context *job, norma_claims_run *ru
                                      .compute = compute,
                                      .replay = replay};
     run->job = job;
-    options.group_size = 1;
-    NORMA_TRY(norma_queue_create(&options, &tasks, &run->queue));
-    NORMA_TRY(norma_queue_replay(run->queue));
+    NORMA_TRY(norma_job_queue_alone(job, &tasks, &run->queue));
     NORMA_TRY(norma_queue_run(run->queue, 0, tasks.n_queued));
     norma_replicas_collect(job->runtime->world, tasks.n_tasks * NORMA_CLAIM_HEAD, run->heads);
     for (int64_t i = 0; i < run->n_claims; i++)

@@ -111,7 +111,6 @@ norma_status norma_gradient_run_all(norma_gradient_run *run, const norma_job_con
                                     const norma_gradient_setup *setup,
                                     norma_gradient_output *output)
 {
-    norma_queue_options options = norma_job_queue(job);
     const norma_queue_tasks tasks = {.n_tasks = setup->n_tasks,
                                      .n_queued = setup->n_tasks,
                                      .order = setup->order,
@@ -121,11 +120,9 @@ norma_status norma_gradient_run_all(norma_gradient_run *run, const norma_job_con
                                      .compute = compute,
                                      .replay = replay,
                                      .work = work};
-    options.group_size = 1;
     run->setup = setup;
     run->output = output;
-    NORMA_TRY(norma_queue_create(&options, &tasks, &run->queue));
-    NORMA_TRY(norma_queue_replay(run->queue));
+    NORMA_TRY(norma_job_queue_alone(job, &tasks, &run->queue));
     return norma_queue_run(run->queue, 0, setup->n_tasks);
 }
 

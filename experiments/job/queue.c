@@ -92,6 +92,15 @@ norma_status norma_queue_replay(norma_queue *q)
     return NORMA_OK;
 }
 
+norma_status norma_job_queue_alone(const norma_job_context *job, const norma_queue_tasks *tasks,
+                                   norma_queue **out)
+{
+    norma_queue_options options = norma_job_queue(job);
+    options.group_size = 1;
+    NORMA_TRY(norma_queue_create(&options, tasks, out));
+    return norma_queue_replay(*out);
+}
+
 bool norma_queue_was_done_local(const norma_queue *q, int64_t task)
 {
     return q->done[task];

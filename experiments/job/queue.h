@@ -66,6 +66,13 @@ norma_queue_options norma_job_queue(const norma_job_context *job);
 NORMA_MUST_USE norma_status norma_queue_create(const norma_queue_options *options,
                                                const norma_queue_tasks *tasks, norma_queue **out);
 
+/* A queue of tasks that one rank computes each, with the options of a job whose file and checkpoint
+ * are open; the results in the journal are handed to tasks->replay. Collective over the world; the
+ * caller destroys *out, on failure too. */
+NORMA_MUST_USE norma_status norma_job_queue_alone(const norma_job_context *job,
+                                                  const norma_queue_tasks *tasks,
+                                                  norma_queue **out);
+
 /* Collective over the world; nulls, NULL is allowed. */
 void norma_queue_destroy(norma_queue **queue);
 

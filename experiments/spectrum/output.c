@@ -20,15 +20,6 @@ int64_t norma_spectrum_output_bytes(const norma_spectrum_layout *layout)
     return 8 * total + 200000;
 }
 
-static norma_status add_dimension(norma_result *file, const char *group, const char *name,
-                                  int64_t length, const char *text)
-{
-    return norma_schema_add_dimension(
-        file, group,
-        &(norma_dimension){
-            .name = name, .length = length, .units = "1", .long_name = text, .type = NORMA_INT32});
-}
-
 static norma_status add_variable(norma_job_context *job, const norma_variable *about,
                                  const char *const *trailing)
 {
@@ -89,11 +80,11 @@ static norma_status add_values(norma_job_context *job, const norma_spectrum_layo
             continue;
         if (!norma_config_is_single(job->config)) {
             NORMA_TRY(norma_schema_add_group(job->file, group));
-            NORMA_TRY(add_dimension(job->file, group, "replica", layout->n_replicas,
-                                    "independent draw of the weights"));
+            NORMA_TRY(norma_schema_add_axis(job->file, group, "replica", layout->n_replicas,
+                                            "independent draw of the weights"));
         }
-        NORMA_TRY(add_dimension(job->file, group, "index", layout->n_saved[cell],
-                                "singular value, largest first"));
+        NORMA_TRY(norma_schema_add_axis(job->file, group, "index", layout->n_saved[cell],
+                                        "singular value, largest first"));
         NORMA_TRY(norma_schema_add_variable(job->file, group, &variable));
     }
     return NORMA_OK;
@@ -104,12 +95,12 @@ norma_status norma_spectrum_output_begin(norma_job_context *job,
 {
     norma_result *file = job->file;
     NORMA_TRY(norma_sweep_dimensions_add(job->runtime->world, job->config, file));
-    NORMA_TRY(
-        add_dimension(file, "/", "replica", layout->n_replicas, "independent draw of the weights"));
-    NORMA_TRY(add_dimension(file, "/", "bin", layout->n_bins, "point of s_grid"));
+    NORMA_TRY(norma_schema_add_axis(file, "/", "replica", layout->n_replicas,
+                                    "independent draw of the weights"));
+    NORMA_TRY(norma_schema_add_axis(file, "/", "bin", layout->n_bins, "point of s_grid"));
     if (layout->n_outliers > 0)
-        NORMA_TRY(add_dimension(file, "/", "outlier_index", layout->n_outliers,
-                                "outlier, largest first"));
+        NORMA_TRY(norma_schema_add_axis(file, "/", "outlier_index", layout->n_outliers,
+                                        "outlier, largest first"));
     NORMA_TRY(add_scalars(job, layout));
     NORMA_TRY(add_values(job, layout));
     NORMA_TRY(norma_result_set_default(file, "/spectral_density"));

@@ -329,6 +329,17 @@ norma_status norma_schema_add_dimension(norma_result *file, const char *group,
                : write_filled(file, path, dimension);
 }
 
+norma_status norma_schema_add_axis(norma_result *file, const char *group, const char *name,
+                                   int64_t length, const char *long_name)
+{
+    return norma_schema_add_dimension(file, group,
+                                      &(norma_dimension){.name = name,
+                                                         .length = length,
+                                                         .units = "1",
+                                                         .long_name = long_name,
+                                                         .type = NORMA_INT32});
+}
+
 norma_status norma_schema_add_variable(norma_result *file, const char *group,
                                        const norma_variable *variable)
 {

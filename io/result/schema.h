@@ -88,6 +88,11 @@ NORMA_MUST_USE norma_status norma_schema_add_group(norma_result *file, const cha
 NORMA_MUST_USE norma_status norma_schema_add_dimension(norma_result *file, const char *group,
                                                        const norma_dimension *dimension);
 
+/* An axis of the numbers 0 .. length - 1 (int32). As norma_schema_add_dimension. */
+NORMA_MUST_USE norma_status norma_schema_add_axis(norma_result *file, const char *group,
+                                                  const char *name, int64_t length,
+                                                  const char *long_name);
+
 /* Adds a variable to a group: scales attached, attributes written, space allocated and filled with
  * "missing". Large ones are chunked (64 KiB to 16 MiB a chunk), small ones contiguous. Collective;
  * equal arguments on all ranks. Errors as above; an unknown dimension is NORMA_LIBRARY. */

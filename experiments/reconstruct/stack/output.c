@@ -39,17 +39,6 @@ static norma_status add_variable(const norma_stack_run *run, const norma_variabl
     return norma_schema_add_variable(run->job->file, "/", &variable);
 }
 
-static norma_status add_axis(const norma_stack_run *run, const char *group, const char *name,
-                             int64_t length, const char *meaning)
-{
-    return norma_schema_add_dimension(run->job->file, group,
-                                      &(norma_dimension){.name = name,
-                                                         .length = length,
-                                                         .units = "1",
-                                                         .long_name = meaning,
-                                                         .type = NORMA_INT32});
-}
-
 /* The arrays of a layer. */
 static norma_status add_layer_group(const norma_stack_run *run, const char *group,
                                     const norma_stack_size *size)
@@ -67,10 +56,12 @@ static norma_status add_layer_group(const norma_stack_run *run, const char *grou
                                  .long_name = "shifts of the source, stage by stage, last of them "
                                               "those of the outputs"};
     NORMA_TRY(norma_schema_add_group(file, group));
-    NORMA_TRY(add_axis(run, group, "replica", run->layout.n_replicas,
-                       "independent draw of the source weights"));
-    NORMA_TRY(add_axis(run, group, "scale", size->n_scales, "number of a scale"));
-    NORMA_TRY(add_axis(run, group, "shift", size->n_shifts, "number of a shift"));
+    NORMA_TRY(norma_schema_add_axis(run->job->file, group, "replica", run->layout.n_replicas,
+                                    "independent draw of the source weights"));
+    NORMA_TRY(
+        norma_schema_add_axis(run->job->file, group, "scale", size->n_scales, "number of a scale"));
+    NORMA_TRY(
+        norma_schema_add_axis(run->job->file, group, "shift", size->n_shifts, "number of a shift"));
     NORMA_TRY(norma_schema_add_variable(file, group, &gamma));
     return norma_schema_add_variable(file, group, &beta);
 }
@@ -104,10 +95,12 @@ norma_status norma_stack_output_begin(const norma_stack_run *run)
     const char *const stage[] = {"replica", "layer", kind->stage, NULL};
     norma_result *file = run->job->file;
     NORMA_TRY(norma_sweep_dimensions_add(run->job->runtime->world, run->job->config, file));
+    NORMA_TRY(norma_schema_add_axis(run->job->file, "/", "replica", l->n_replicas,
+                                    "independent draw of the source weights"));
+    NORMA_TRY(norma_schema_add_axis(run->job->file, "/", "layer", l->n_layers,
+                                    "layer of the target network"));
     NORMA_TRY(
-        add_axis(run, "/", "replica", l->n_replicas, "independent draw of the source weights"));
-    NORMA_TRY(add_axis(run, "/", "layer", l->n_layers, "layer of the target network"));
-    NORMA_TRY(add_axis(run, "/", kind->stage, l->n_stages, kind->stage_meaning));
+        norma_schema_add_axis(run->job->file, "/", kind->stage, l->n_stages, kind->stage_meaning));
     for (int i = 0; i < NORMA_N_STACK_OUTPUTS; i++)
         NORMA_TRY(add_variable(run, &norma_stack_run_variables[i], replica));
     for (int i = 0; i < NORMA_N_STACK_NUMBERS; i++)

@@ -205,7 +205,6 @@ done:
 
 static norma_status run_tasks(norma_stack_run *run)
 {
-    norma_queue_options options = norma_job_queue(run->job);
     int64_t n_tasks = run->layout.n_cells * run->layout.n_replicas;
     const norma_queue_tasks tasks = {.n_tasks = n_tasks,
                                      .n_queued = n_tasks,
@@ -215,10 +214,8 @@ static norma_status run_tasks(norma_stack_run *run)
                                      .context = run,
                                      .compute = compute,
                                      .replay = replay};
-    options.group_size = 1;
-    norma_status status = norma_queue_create(&options, &tasks, &run->queue);
+    norma_status status = norma_job_queue_alone(run->job, &tasks, &run->queue);
     NORMA_GOTO(status, status);
-    NORMA_GOTO(status, norma_queue_replay(run->queue));
     print_heading();
     status = norma_queue_run(run->queue, 0, n_tasks);
 done:
