@@ -3,8 +3,6 @@ all permutations, linear assignment of id-cond; searches that are never worse th
 resumed runs; refusals; planned memory."""
 import itertools
 import os
-import signal
-import subprocess
 import time
 
 import h5py
@@ -213,17 +211,7 @@ def check_resume(folder):
     command = ["--channels", 24, "--excess", -40, "--search", "greedy,anneal", "--anneal-starts", 3, "--replicas", 40,
                "--seed", 9]
     run("straight", command, straight, 2)
-    words = [str(a) for a in [program.NORMA, "align", *command, "--output", stopped]]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               env=dict(os.environ, **ONE_THREAD))
-    program.wait_begun(process, stopped)
-    if process.poll() is None:
-        process.send_signal(signal.SIGUSR1)
-    process.communicate(timeout=100)
-    program.check(process.returncode in (0, 75), f"stopped: exit {process.returncode}")
-    if process.returncode == 75:
-        done = program.launch(["align", *command, "--output", stopped, "--resume"], environment=ONE_THREAD)
-        program.check(done.returncode == 0, f"resumed: {done.stderr}")
+    program.stop_and_resume(["align", *command, "--output", stopped], 1, ONE_THREAD)
     for name in ("rmse", "permutation", "n_evaluations", "rank", "target_rms"):
         a, b = numbers(straight, name)[0], numbers(stopped, name)[0]
         program.check(np.array_equal(a, b), f"resumed: {name} differs")

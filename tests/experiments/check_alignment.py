@@ -3,8 +3,6 @@ order that norma align finds; a network that is exact only in another order; the
 factored targets, sweeps, norma evaluate; plan; refusals; with the argument `all` more searches and splits of kernels,
 and stopped and resumed runs."""
 import os
-import signal
-import subprocess
 
 import h5py
 import numpy as np
@@ -218,16 +216,8 @@ def check_resume(folder, target):
     command = ["--overparam", "-0.1,-0.2", "--align", "anneal", "--anneal-starts", 1, "--replicas", 6, "--save", "gamma",
                "--group-size", 1]
     reconstruct(target, straight, *command, ranks=2)
-    words = [program.NORMA, "reconstruct", "--target", target, "--solver", "qr", "--seed", 5, *command, "--output", stopped]
-    process = subprocess.Popen([str(w) for w in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               env=dict(os.environ, **ONE_THREAD))
-    program.wait_begun(process, stopped)
-    if process.poll() is None:
-        process.send_signal(signal.SIGUSR1)
-    process.communicate(timeout=100)
-    program.check(process.returncode in (0, 75), f"stopped: exit {process.returncode}")
-    if process.returncode == 75:
-        launch([*words[1:], "--resume"], 3)
+    program.stop_and_resume(["reconstruct", "--target", target, "--solver", "qr", "--seed", 5, *command, "--output", stopped],
+                            3, ONE_THREAD)
     with h5py.File(straight) as a, h5py.File(stopped) as b:
         for name in ("rmse", "rmse_given_order"):
             program.check(np.array_equal(a[name][...], b[name][...], equal_nan=True), f"resumed: {name} differs")

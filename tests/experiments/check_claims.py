@@ -4,8 +4,6 @@ input.
 
 Chance: a look at a true claim beyond 5 standard errors has a probability below 5.8e-7. The seeds are fixed."""
 import os
-import signal
-import subprocess
 import time
 
 import h5py
@@ -103,17 +101,7 @@ def check_resume(folder):
     straight, stopped = (os.path.join(folder, name) for name in ("straight.h5", "stopped.h5"))
     command = ["--claim", FEW, "--cases", 400, "--seed", 6]
     run("straight", command, straight)
-    words = [str(a) for a in [program.NORMA, "claims", *command, "--output", stopped]]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               env=dict(os.environ, **ONE_THREAD))
-    program.wait_begun(process, stopped)
-    if process.poll() is None:
-        process.send_signal(signal.SIGUSR1)
-    process.communicate(timeout=100)
-    program.check(process.returncode in (0, 75), f"stopped: exit {process.returncode}")
-    if process.returncode == 75:
-        done = program.launch(["claims", *command, "--output", stopped, "--resume"], environment=ONE_THREAD)
-        program.check(done.returncode == 0, f"resumed: {done.stderr}")
+    program.stop_and_resume(["claims", *command, "--output", stopped], 1, ONE_THREAD)
     same("resumed", values(straight), values(stopped))
 
 

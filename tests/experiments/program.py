@@ -79,6 +79,22 @@ def wait_saved(process, output):
     wait_for(process, saved, f"{output} saved no state")
 
 
+def stop_and_resume(arguments, ranks, environment):
+    """Runs a command with its --output on one rank, stops it with SIGUSR1 once it has begun, and resumes it on `ranks`
+    if it was not done by then."""
+    words = [str(a) for a in arguments]
+    process = subprocess.Popen([NORMA, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env=dict(os.environ, **environment))
+    wait_begun(process, words[words.index("--output") + 1])
+    if process.poll() is None:
+        process.send_signal(signal.SIGUSR1)
+    process.communicate(timeout=100)
+    check(process.returncode in (0, 75), f"stopped: exit {process.returncode}")
+    if process.returncode == 75:
+        done = launch([*words, "--resume"], ranks, environment=environment)
+        check(done.returncode == 0, f"resumed: {done.stderr}")
+
+
 def check(condition, what):
     """Records a failed check; the test goes on and fails at its end."""
     if not condition:
