@@ -3,7 +3,7 @@
  *
  * Prints status, provenance, dimensions, variables and configuration of a file that Norma wrote:
  *     norma info result.h5
- *     norma info result.h5 --csv rmse,width
+ *     norma info result.h5 --csv rmse,n_features
  */
 #include "experiments/driver.h"
 
