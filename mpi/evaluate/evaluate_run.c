@@ -27,14 +27,14 @@ _Static_assert(sizeof(image_record) == 5 * sizeof(double), "NORMA_EVALUATE_RECOR
 typedef struct run_state {
     norma_source_work *work; /* owned; NULL when every layer is the target's own */
     double *buffers[2];      /* [n_batch][activation_size], by the layer's parity; owned */
-    image_record *records;   /* [n_images]; this rank's part is filled first; owned */
+    image_record *records;   /* [n_images]; this rank's part is filled before the gather; owned */
     int64_t n_clipped;
     double seconds;
     norma_progress progress;
     double n_done; /* flops of this rank's images */
 } run_state;
 
-/* The extents of the pairs among the layers, for the work's size. */
+/* Makes the work space for all layers that are source pairs. */
 static norma_status create_work(const norma_evaluate *e, const norma_source_layer *source,
                                 norma_source_work **out)
 {

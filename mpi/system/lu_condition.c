@@ -17,8 +17,8 @@ typedef struct rows {
     double *last;       /* [n_rows + 1]: (S S')^-1 e, e the last unit vector */
 } rows;
 
-/* out = (M M')^-1 in: M M' is S S' without its last row and column, so that its inverse is a Schur
- * complement in that of S S'. */
+/* out = (M M')^-1 in: M M' is S S' without its last row and column, so its inverse is the Schur
+ * complement of the last diagonal element of (S S')^-1. */
 static norma_status invert_rows(void *context, const double *in, double *out)
 {
     rows *w = context;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* out[x] = row[x stride + shift] for x < n, zero where that leaves [0, width). */
+/* out[x] = row[x stride + shift] for x < n, zero where the index leaves [0, width). */
 static void gather_row(const double *row, int64_t width, int64_t stride, int64_t shift, int64_t n,
                        double *out)
 {

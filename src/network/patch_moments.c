@@ -9,11 +9,12 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* The largest sum of all images is below 2^SUM_BITS quanta of `high`; what is left of an image is
- * at most half of one of those, and that times the images is below 2^SUM_BITS quanta of `low`. */
+/* The largest sum of all images is below 2^SUM_BITS quanta of `high`. Rounding one image to quanta
+ * of `high` leaves at most half a quantum; the sum of these rests is below 2^SUM_BITS quanta of
+ * `low`. */
 enum { SUM_BITS = 61 };
 
-/* Numbers of a patch for which the products of all pairs can be held. */
+/* Most inputs of a patch; beyond, the matrix of the products of all pairs is too large. */
 static const int64_t most_inputs = 32767;
 
 norma_status norma_patch_moments_create(const norma_patch *patch, int64_t n_images, double largest,
@@ -81,7 +82,7 @@ static void sum_image(const norma_patch_moments *m, const double *image, double 
                 (int)n_positions, 0, sums, n);
 }
 
-/* Adds as integers. */
+/* Adds sums rounded to quanta, as integers: the order of the images does not matter. */
 static void add_sums(norma_patch_moments *m, const double *sums)
 {
     int64_t n = m->n_inputs + 1;

@@ -139,7 +139,7 @@ static bool factor(int64_t n, const double *gram, double shift, double *r)
     return true;
 }
 
-/* Passes until one started from a Gram matrix near to the identity. */
+/* Repeats passes until the Gram matrix at the start of one was near to the identity. */
 static norma_status make_factors(norma_cholqr *cholqr, int64_t n_items, norma_cholqr_source source,
                                  const void *context, double *items, double *rows, gram_sum *sum)
 {

@@ -21,11 +21,11 @@ typedef struct norma_kernel_map {
     norma_transfer psi;
     norma_transfer_moments moments; /* of psi: kappa(1), kappa'(1) and kappa''(1) */
     bool closed;                    /* kappa' by a closed form */
-    /* kappa'(cos theta) for theta in [0, pi] where there is none: Chebyshev coefficients */
+    /* kappa'(cos theta) for theta in [0, pi]: Chebyshev coefficients, unused when closed */
     double chebyshev[NORMA_KERNEL_MAP_N_CHEBYSHEV];
 } norma_kernel_map;
 
-/* The networks of THESIS (5.1), (5.11), (5.12): what the layer's normalization makes of phi. */
+/* The networks of THESIS (5.1), (5.11), (5.12): how the layer normalizes phi. */
 typedef enum norma_kernel_variant {
     NORMA_KERNEL_NONE,
     NORMA_KERNEL_PRE_RMS,
@@ -49,7 +49,7 @@ double norma_kernel_map_value(const norma_kernel_map *map, double rho);
 double norma_kernel_map_slope(const norma_kernel_map *map, double rho);
 double norma_kernel_map_curvature(const norma_kernel_map *map, double rho);
 
-/* kappa(1) - kappa(1 - x), 0 <= x <= 2, to 1e-13 of itself however small x is. */
+/* kappa(1) - kappa(1 - x), 0 <= x <= 2, with relative error 1e-13 for every x. */
 double norma_kernel_map_gap(const norma_kernel_map *map, double x);
 
 /* kappa(rho + x) - kappa(rho), to 1e-12 of itself however small x is; rho + x in [-1, 1]. */

@@ -49,7 +49,8 @@ const char *norma_reconstruct_structure_describe(const norma_reconstruct_structu
 
 enum { BLOCK = 64 };
 
-/* Features of both tensors from where the structure ends, up to `end`; stops where they suffice. */
+/* Adds the features up to number `end`; with `until_enough` it stops once a least width is known.
+ */
 static norma_status add_features(norma_structural *structural, const norma_tensor *w1,
                                  const norma_tensor *w2, int64_t end, bool until_enough)
 {
@@ -150,8 +151,11 @@ done:
 
 /* The draws of one layer together. */
 typedef struct summary {
-    int64_t n, n_short, n_unbounded;   /* draws; short ones; of these without a known least width */
-    int64_t most_missing, least, most; /* ranks; widths of the short ones */
+    int64_t n;            /* draws */
+    int64_t n_short;      /* draws of deficient structural rank */
+    int64_t n_unbounded;  /* of these, draws without a known least width */
+    int64_t most_missing; /* largest deficiency, in ranks */
+    int64_t least, most;  /* range of the least widths */
 } summary;
 
 static void count(summary *s, const norma_reconstruct_structure *r)
