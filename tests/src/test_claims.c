@@ -1,0 +1,91 @@
+/* src/claims/examine: the worst case of a made-up claim, within a block and over blocks in any
+ * order; all verdicts. Real claims: tests/experiments/check_claims.py. */
+#include "tests/harness/harness.h"
+
+#include "src/claims/examine.h"
+#include "src/claims/family.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Left - right and the bound of its rounding by case. The worst is the gravest violation, case 3:
+ * others differ by more, within their rounding. */
+static const struct {
+    double difference, rounding;
+} cases[] = {{0.5, 1}, {0.1, 0}, {0.4, 1}, {0.3, 0}, {0.2, 0}, {0.6, 1}};
+enum { N_CASES = sizeof cases / sizeof cases[0], WORST = 3 };
+
+static void draw_case(norma_claim_random *random, int64_t number, norma_claim_case *out)
+{
+    (void)random;
+    *out = (norma_claim_case){.rows = 1, .columns = 1, .n = 1, .x = {(double)(number % N_CASES)}};
+}
+
+static norma_status evaluate(const norma_claim_case *c, norma_claim_random *random,
+                             norma_claim_sides *out)
+{
+    int k = (int)c->x[0];
+    (void)random;
+    *out = (norma_claim_sides){
+        .met = true, .left = 1, .right = 1 - cases[k].difference, .rounding = cases[k].rounding};
+    return NORMA_OK;
+}
+
+static const norma_claim made_up = {
+    .name = "made-up", .draw = draw_case, .evaluate = evaluate, .expected = NORMA_CLAIM_VIOLATED};
+
+/* All cases in one block; then one a block, merged in every rotation, forwards and backwards. */
+static void test_worst_case(void **state)
+{
+    static double record[N_CASES][NORMA_CLAIM_HEAD + 3 * N_CASES], merged[NORMA_CLAIM_HEAD];
+    norma_claim_budget budget = {.n_blocks = 1, .n_cases = N_CASES};
+    (void)state;
+    norma_test_ok(norma_claim_examine(&made_up, 1, 0, &budget, record[0]));
+    assert_int_equal(record[0][NORMA_CLAIM_WORST], WORST);
+    assert_int_equal(record[0][NORMA_CLAIM_N_VIOLATED], 3);
+    norma_test_check_close(record[0][NORMA_CLAIM_EXCESS], 0.3, 1e-14);
+    budget = (norma_claim_budget){.n_blocks = N_CASES, .n_cases = 1};
+    for (int64_t k = 0; k < N_CASES; k++)
+        norma_test_ok(norma_claim_examine(&made_up, 1, k, &budget, record[k]));
+    for (int first = 0; first < N_CASES; first++)
+        for (int step = 1; step < N_CASES; step += N_CASES - 2) {
+            memset(merged, 0, sizeof merged);
+            for (int i = 0; i < N_CASES; i++)
+                norma_claim_merge(merged, record[(first + i * step) % N_CASES]);
+            assert_int_equal(merged[NORMA_CLAIM_WORST], WORST);
+            assert_int_equal(merged[NORMA_CLAIM_N_CASES], N_CASES);
+            assert_int_equal(merged[NORMA_CLAIM_N_VIOLATED], 3);
+            norma_test_check_close(merged[NORMA_CLAIM_RATIO], 1 / 0.4, 1e-14);
+            assert_int_equal(norma_claim_judge(&made_up, merged), NORMA_CLAIM_VIOLATED);
+        }
+}
+
+/* The verdicts that no claim of the table has at present are within reach. */
+static void test_verdicts(void **state)
+{
+    double merged[NORMA_CLAIM_HEAD] = {0};
+    norma_claim claim = made_up;
+    (void)state;
+    assert_int_equal(norma_claim_judge(&claim, merged), NORMA_CLAIM_NEVER_MET);
+    merged[NORMA_CLAIM_N_MET] = 2;
+    assert_int_equal(norma_claim_judge(&claim, merged), NORMA_CLAIM_NOT_VIOLATED);
+    merged[NORMA_CLAIM_N_TRIVIAL] = 1;
+    assert_int_equal(norma_claim_judge(&claim, merged), NORMA_CLAIM_NOT_VIOLATED);
+    merged[NORMA_CLAIM_N_TRIVIAL] = 2;
+    assert_int_equal(norma_claim_judge(&claim, merged), NORMA_CLAIM_VACUOUS);
+    claim.kind = NORMA_CLAIM_CONSTANT;
+    assert_int_equal(norma_claim_judge(&claim, merged), NORMA_CLAIM_CONSTANT_UNKNOWN);
+    claim.evaluate = NULL;
+    assert_int_equal(norma_claim_judge(&claim, merged), NORMA_CLAIM_NOT_COVERED);
+    claim = made_up;
+    claim.expected = NORMA_CLAIM_SHARPER_KNOWN;
+    merged[NORMA_CLAIM_N_TRIVIAL] = 0;
+    assert_int_equal(norma_claim_judge(&claim, merged), NORMA_CLAIM_SHARPER_KNOWN);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_worst_case),
+    cmocka_unit_test(test_verdicts),
+};
+
+norma_test_main_serial("src.claims", tests)
