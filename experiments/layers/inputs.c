@@ -11,16 +11,23 @@
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
-/* One of the drawn kinds, not a file or a data set? What is none of them counts as drawn, for the
- * message that lists the kinds. */
-static bool is_drawn(const char *text)
+/* Does the text name a data set, a path, or a file or folder that rank 0 finds? Else it is a drawn
+ * kind, or unknown, which counts as one for the message that lists the kinds. Collective. */
+static bool names_source(const norma_runtime *runtime, const char *text)
 {
-    static const char *const names[] = {"fashion-mnist", "cifar-10", "cifar-100"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(text, names[i]) == 0)
-            return false;
-    return !strchr(text, '.') && !strchr(text, '/');
+    static const char *const sets[] = {"fashion-mnist", "cifar-10", "cifar-100"};
+    norma_chain_input_kind kind = NORMA_CHAIN_INPUT_GIVEN;
+    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++)
+        if (strcmp(text, sets[i]) == 0)
+            return true;
+    if (strchr(text, '.') || strchr(text, '/'))
+        return true;
+    if (norma_chain_input_parse(text, &kind) == NORMA_OK)
+        return false;
+    norma_status_clear();
+    return norma_agree_any(runtime->world, runtime->rank == 0 && access(text, F_OK) == 0);
 }
 
 /* Does the file hold /H0, rather than images: HDF5 by its content, or by its name where it is not
@@ -34,21 +41,21 @@ static bool holds_array_root(const char *name)
 
 static bool is_drawn_in_cell(const norma_layer_inputs *inputs, int64_t cell)
 {
-    return is_drawn(norma_config_get_text(inputs->config, cell, "input"));
+    return !inputs->source ||
+           strcmp(inputs->source, norma_config_get_text(inputs->config, cell, "input")) != 0;
 }
 
-/* The run's only file or data set, NULL without one. */
-static norma_status find_source(const norma_layer_inputs *inputs, const char **name)
+/* Finds the run's only file or data set. Collective. */
+static norma_status find_source(const norma_runtime *runtime, norma_layer_inputs *inputs)
 {
-    *name = NULL;
     for (int64_t i = 0; i < inputs->n_cells; i++) {
         const char *text = norma_config_get_text(inputs->config, i, "input");
-        if (is_drawn(text))
+        if ((inputs->source && strcmp(inputs->source, text) == 0) || !names_source(runtime, text))
             continue;
-        if (*name && strcmp(*name, text) != 0)
+        if (inputs->source)
             return NORMA_FAIL(NORMA_CONFIG, "%s: a run takes one input file or data set",
                               norma_config_where(inputs->config, "input"));
-        *name = text;
+        inputs->source = text;
     }
     return NORMA_OK;
 }
@@ -132,11 +139,11 @@ norma_status norma_layer_inputs_read(const norma_runtime *runtime, const norma_c
                                      norma_layer_inputs *inputs)
 {
     int64_t extents[NORMA_H5_INPUT_MAX_RANK] = {0};
-    const char *name = NULL;
     memset(inputs, 0, sizeof *inputs);
     inputs->config = config;
     inputs->n_cells = norma_config_get_sweep(config)->n_cells;
-    NORMA_TRY(find_source(inputs, &name));
+    NORMA_TRY(find_source(runtime, inputs));
+    const char *name = inputs->source;
     bool images =
         name && !norma_agree_any(runtime->world, runtime->rank == 0 && holds_array_root(name));
     static const char *const of_images[] = {"input-scale", "input-offset"};

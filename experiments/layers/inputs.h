@@ -14,6 +14,7 @@
 typedef struct norma_layer_inputs {
     const norma_config *config; /* borrowed */
     int64_t n_cells;
+    const char *source;   /* the run's file or data set, of the configuration; NULL without */
     double *weights, *h0; /* given ones, owned; NULL */
     int64_t weights_extents[3], h0_extents[2];
     int32_t *labels;  /* [h0_extents[1]] of the data set's images, owned; NULL without */

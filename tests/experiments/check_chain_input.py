@@ -2,6 +2,7 @@
 replicas say together in the file."""
 import gzip
 import os
+import shutil
 import struct
 
 import h5py
@@ -21,8 +22,8 @@ def write_images(base, images):
         f.write(struct.pack(">BBBBI", 0, 0, 8, 1, len(images)) + bytes(len(images)))
 
 
-def run(arguments, path, ranks=1):
-    return launch(["chain", "--seed", 3, "--output", path, "--force", "--quiet"] + arguments, ranks)
+def run(arguments, path, ranks=1, **more):
+    return launch(["chain", "--seed", 3, "--output", path, "--force", "--quiet"] + arguments, ranks, **more)
 
 
 def test_values(base, images):
@@ -69,6 +70,21 @@ def test_equal_to_h0(base, images):
                     np.sqrt(np.sum(a["regularity_alpha_stderr"][()] ** 2)) / 3)
         check(np.isclose(a["regularity_alpha_pooled_stderr"][()], error, rtol=1e-12),
               "its standard error")
+
+
+def test_plain_names(base):
+    """A file or a folder whose name looks like a kind of input, in the folder of the run."""
+    shutil.copy(f"{base}/set/t10k-images-idx3-ubyte.gz", f"{base}/idx")
+    shutil.copy(f"{base}/h0.h5", f"{base}/diagonal")
+    found = {}
+    for name, ranks in (("idx", 2), ("set", 1), ("diagonal", 1)):
+        done = run(["--depth", 3, "--batch", 4, "--observables", "fro2", "--input", name], f"{base}/plain.h5", ranks,
+                   cwd=base)
+        check(done.returncode == 0, f"--input {name}: {done.stderr}")
+        with h5py.File(f"{base}/plain.h5") as f:
+            found[name] = f["fro2"][()]
+    check((found["idx"] == found["set"]).all(), f"a file named idx: {found}")
+    check((found["idx"] != found["diagonal"]).any(), f"a file stands for the kind diagonal: {found}")
 
 
 def test_lyapunov(base):
@@ -142,6 +158,7 @@ def main():
         write_images(f"{base}/set", images)
         test_values(base, images)
         test_equal_to_h0(base, images)
+        test_plain_names(base)
         test_lyapunov(base)
         test_names(base)
         test_refusals(base)

@@ -27,9 +27,9 @@ def some(items, count=1):
     return list(items) if ALL else list(items)[:count]
 
 
-def launch(arguments, ranks=1, timeout=300, environment=None, peak=False):
-    """Runs `norma ARGUMENTS` and returns the finished process with .seconds added, with `peak` also
-    its peak resident bytes; fails on a hang."""
+def launch(arguments, ranks=1, timeout=300, environment=None, peak=False, cwd=None):
+    """Runs `norma ARGUMENTS` in the folder `cwd` and returns the finished process with .seconds added, with
+    `peak` also its peak resident bytes; fails on a hang."""
     command = [NORMA] + [str(a) for a in arguments]
     if ranks > 1:
         command = MPIEXEC + ["-n", str(ranks)] + command
@@ -42,7 +42,7 @@ def launch(arguments, ranks=1, timeout=300, environment=None, peak=False):
                    "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)\n"
                    "sys.exit(code)"] + command
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=env)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=env, cwd=cwd)
     except subprocess.TimeoutExpired:
         sys.exit(f"HANG after {timeout} s: {' '.join(command)}")
     done.seconds = time.monotonic() - started
