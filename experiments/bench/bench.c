@@ -20,8 +20,8 @@
 static const int64_t n_bytes = INT64_C(256) << 20;
 static const int64_t n_bytes_quick = INT64_C(32) << 20;
 
-static const char *const parts[] = {"gemm",   "memory", "random",     "assembly", "dense",
-                                    "krylov", "chain",  "evaluation", "hdf5",     NULL};
+static const char *const parts[] = {"gemm",   "memory", "random",   "assembly",   "dense", "small",
+                                    "krylov", "chain",  "gradient", "evaluation", "hdf5",  NULL};
 
 static const norma_option options[] = {
     {.name = "quick",
@@ -103,10 +103,11 @@ static norma_status measure_part(norma_bench *bench, const norma_config *config,
         const char *name;
         norma_status (*measure)(norma_bench *bench);
     } measurements[] = {
-        {"gemm", norma_bench_gemm},     {"memory", norma_bench_memory},
-        {"random", norma_bench_random}, {"assembly", norma_bench_assembly},
-        {"dense", norma_bench_dense},   {"krylov", norma_bench_krylov},
-        {"chain", norma_bench_chain},   {"evaluation", norma_bench_network},
+        {"gemm", norma_bench_gemm},         {"memory", norma_bench_memory},
+        {"random", norma_bench_random},     {"assembly", norma_bench_assembly},
+        {"dense", norma_bench_dense},       {"small", norma_bench_small},
+        {"krylov", norma_bench_krylov},     {"chain", norma_bench_chain},
+        {"gradient", norma_bench_gradient}, {"evaluation", norma_bench_network},
     };
     for (size_t i = 0; i < sizeof measurements / sizeof measurements[0]; i++)
         if (strcmp(part, measurements[i].name) == 0)

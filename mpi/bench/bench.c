@@ -68,7 +68,7 @@ static norma_status run_timed(const norma_bench *bench, norma_bench_action actio
     double seconds = norma_progress_clock_local() - start;
     MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, world);
     *fastest = fmin(*fastest, seconds);
-    return status;
+    return norma_agree(world, status);
 }
 
 norma_status norma_bench_time(const norma_bench *bench, norma_bench_action work, void *work_context,

@@ -9,7 +9,9 @@
  * registers by the widest instruction set; `dgemm` and `sgemm`, square products of OpenBLAS;
  * `memory`, storing constants to an array that no cache holds; `words`, the raw 64-bit words of the
  * generator on the same instruction set; `lu`, the FP64 solution of the same system; `kernels`, the
- * same products and random numbers as a chain's layer, called one after the other.
+ * same products and random numbers as a chain's layer, called one after the other; `chain-layer`,
+ * the layers of the same chain without gradients or observables; `lapack`, a routine of LAPACK that
+ * does the same for a matrix that is there.
  */
 #include "mpi/runtime/runtime.h"
 #include "src/base/status.h"
@@ -56,10 +58,12 @@ NORMA_MUST_USE norma_status norma_bench_dense(norma_bench *bench);    /* direct 
 NORMA_MUST_USE norma_status norma_bench_krylov(norma_bench *bench);   /* matrix-free */
 NORMA_MUST_USE norma_status norma_bench_network(norma_bench *bench);  /* evaluation */
 NORMA_MUST_USE norma_status norma_bench_chain(norma_bench *bench);    /* layers of chains */
+NORMA_MUST_USE norma_status norma_bench_gradient(norma_bench *bench); /* their gradients */
+NORMA_MUST_USE norma_status norma_bench_small(norma_bench *bench);    /* many small systems, svd */
 
 /* --- for modules that measure ---------------------------------------------------------------- */
 
-/* Work to be timed, the same on all ranks; its status is agreed on or cannot fail on one alone. */
+/* Work to be timed, the same on all ranks; norma_bench_time agrees on its status. */
 typedef norma_status (*norma_bench_action)(void *context);
 
 /* Runs work and, unless NULL, limit in turn until bench->seconds are spent, each once at least;

@@ -9,12 +9,13 @@ import program
 
 SMALL = ["--quick", "--seconds", "0.001s", "--size", 50, "--channels", 2]
 PARTS = {"gemm": {"fma-double", "dgemm", "fma-single", "sgemm"}, "memory": {"memory"}, "assembly": {"assembly"}, "dense": {"lu", "mixed", "assembly-of-lu", "condition-of-lu"},
-         "krylov": {"krylov"}, "chain": {"chain-8", "chain-32", "chain-64", "chain-256"},
+         "small": {"small-64", "small-100", "small-324", "small-1024", "svd"},
+         "gradient": {"gradient-again", "gradient-kept"}, "krylov": {"krylov"}, "chain": {"chain-8", "chain-32", "chain-64", "chain-256"},
          "evaluation": {"evaluation-double", "evaluation-single"}, "hdf5": {"hdf5"},
          "random": {f"{law}-scalar" for law in ("words", "normal", "uniform", "he-normal", "orthogonal", "er-sign")}}
 
 # These run always, the others with the argument `all`.
-FAST = {1: ("memory", "dense", "random", "hdf5"), 3: ("dense",)}
+FAST = {1: ("memory", "dense", "random", "gradient", "hdf5"), 3: ("dense",)}
 
 
 def names(variable):
