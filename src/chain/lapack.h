@@ -9,6 +9,8 @@ void dgesvd_(const char *jobu, const char *jobvt, const int *m, const int *n, do
 void sgesvd_(const char *jobu, const char *jobvt, const int *m, const int *n, float *a,
              const int *lda, float *s, float *u, const int *ldu, float *vt, const int *ldvt,
              float *work, const int *lwork, int *info);
+void dgesv_(const int *n, const int *nrhs, double *a, const int *lda, int *ipiv, double *b,
+            const int *ldb, int *info);
 void dsytrf_(const char *uplo, const int *n, double *a, const int *lda, int *ipiv, double *work,
              const int *lwork, int *info);
 void dsytrd_(const char *uplo, const int *n, double *a, const int *lda, double *d, double *e,

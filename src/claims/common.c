@@ -82,6 +82,17 @@ norma_status norma_claim_left_vectors(int64_t rows, int64_t columns, const doubl
     return decompose(rows, columns, a, values, u);
 }
 
+/* The transpose goes to LAPACK: its columns are the rows of a. */
+bool norma_claim_solve(int64_t n, const double *a, const double *b, double *x)
+{
+    double copy[WIDTH * WIDTH];
+    int order = (int)n, one = 1, pivots[WIDTH], info = 0;
+    norma_claim_transpose(n, n, a, copy);
+    memcpy(x, b, (size_t)n * sizeof *x);
+    dgesv_(&order, &one, copy, &order, pivots, x, &order, &info);
+    return info == 0;
+}
+
 bool norma_claim_orthogonalize(int64_t n, const double *a, double *q)
 {
     memcpy(q, a, (size_t)(n * n) * sizeof *q);
@@ -183,4 +194,50 @@ void norma_claim_draw_matrix(norma_claim_random *random, int64_t number, int64_t
             out->x[i * columns + j] = scale * row_scale * value;
         }
     }
+}
+
+void norma_claim_append_normals(norma_claim_random *random, int64_t n, norma_claim_case *out)
+{
+    norma_claim_normals(random, n, out->x + out->n);
+    out->n += n;
+}
+
+void norma_claim_compare(int64_t n, const double *source, const double *target, const double *scale,
+                         norma_claim_sides *out)
+{
+    double deviation = 0, most = 0, top = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (fabs(source[i] - target[i]) > fabs(deviation))
+            deviation = source[i] - target[i];
+        if (fabs(target[i]) > fabs(top))
+            top = target[i];
+        most = fmax(most, scale[i]);
+    }
+    out->rounding = 100 * (double)n * DBL_EPSILON * most;
+    out->met = out->rounding < 1e-6 * fabs(top);
+    out->left = top + deviation;
+    out->right = top;
+}
+
+void norma_claim_compose(const int64_t shape[5], const double *second, const double *first,
+                         double *product)
+{
+    const int64_t c2 = shape[0], c1 = shape[1], c0 = shape[2], k2 = shape[3], k1 = shape[4];
+    const int64_t taps = k1 + k2 - 1;
+    memset(product, 0, (size_t)(c2 * c0 * taps * c1) * sizeof *product);
+    for (int64_t i = 0; i < c2; i++)
+        for (int64_t j = 0; j < c0; j++)
+            for (int64_t m = 0; m < c1; m++)
+                for (int64_t a = 0; a < k2; a++)
+                    for (int64_t b = 0; b < k1; b++)
+                        product[((i * c0 + j) * taps + a + b) * c1 + m] +=
+                            second[(i * c1 + m) * k2 + a] * first[(m * c0 + j) * k1 + b];
+}
+
+bool norma_claim_regular(int64_t n, const double *a)
+{
+    double values[WIDTH];
+    if (norma_claim_singular(n, n, a, values) != NORMA_OK)
+        return false;
+    return values[n - 1] > 1e-4 * values[0];
 }

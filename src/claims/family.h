@@ -3,19 +3,27 @@
 /* Internal to src/claims: the families of claims, and what their draws and sides share. Matrices
  * are row-major, of at most NORMA_CLAIM_WIDTH rows and columns. */
 #include "src/claims/claim.h"
+#include "src/claims/feature_matrix.h"
 #include "src/claims/isometry.h"
 #include "src/claims/kernel.h"
 #include "src/claims/orthogonality.h"
 #include "src/claims/rank.h"
+#include "src/claims/region.h"
+#include "src/claims/source.h"
+#include "src/claims/sparse.h"
 
 /* All claims that are examined; a row is
  * X(name, place in the paper, statement, kind, equality, form, expected verdict, remark, sharpest
  * known left / right (0: 1), right side that says nothing (0: none), draw, sides). */
 #define NORMA_CLAIMS(X)                                                                            \
+    NORMA_CLAIMS_FEATURES(X)                                                                       \
     NORMA_CLAIMS_ISOMETRY(X)                                                                       \
     NORMA_CLAIMS_KERNEL(X)                                                                         \
     NORMA_CLAIMS_ORTHOGONALITY(X)                                                                  \
-    NORMA_CLAIMS_RANK(X)
+    NORMA_CLAIMS_RANK(X)                                                                           \
+    NORMA_CLAIMS_REGION(X)                                                                         \
+    NORMA_CLAIMS_SOURCE(X)                                                                         \
+    NORMA_CLAIMS_SPARSE(X)
 
 /* A family defines two functions: one draws cases, the other evaluates both sides. */
 #define NORMA_CLAIM_DRAW(label)                                                                    \
@@ -57,6 +65,9 @@ norma_status norma_claim_singular(int64_t rows, int64_t columns, const double *a
 /* u [rows][rows] = left singular vectors as columns, for rows <= columns. */
 norma_status norma_claim_left_vectors(int64_t rows, int64_t columns, const double *a, double *u);
 
+/* x[n] = the solution of a x = b, a [n][n]; false where a is singular. */
+bool norma_claim_solve(int64_t n, const double *a, const double *b, double *x);
+
 /* q [n][n] = the orthogonal factor of a's QR with a positive diagonal; false where a is singular.
  */
 bool norma_claim_orthogonalize(int64_t n, const double *a, double *q);
@@ -74,6 +85,24 @@ norma_status norma_claim_isometry(int64_t rows, int64_t columns, const double *a
 
 /* 1 + variance / mean^2 of n positive numbers. */
 double norma_claim_spread(int64_t n, const double *values);
+
+/* The right side is the entry of target[n] of largest size, the left one that entry plus the
+ * largest deviation of source[n] from target[n]; scale[n] bounds the terms that were summed. The
+ * hypothesis is not met where rounding comes near the target. */
+void norma_claim_compare(int64_t n, const double *source, const double *target, const double *scale,
+                         norma_claim_sides *out);
+
+/* product[c2 c0 taps][c1] = the composed weights of each middle channel of a source pair alone, at
+ * the positions p + q of second [c2][c1][k2] and first [c1][c0][k1]; taps = k1 + k2 - 1. shape: c2,
+ * c1, c0, k2, k1. */
+void norma_claim_compose(const int64_t shape[5], const double *second, const double *first,
+                         double *product);
+
+/* Is a [n][n] regular, with a condition below 1e4? */
+bool norma_claim_regular(int64_t n, const double *a);
+
+/* n normal numbers behind those of the case. */
+void norma_claim_append_normals(norma_claim_random *random, int64_t n, norma_claim_case *out);
 
 /* --- cases ------------------------------------------------------------------------------------ */
 

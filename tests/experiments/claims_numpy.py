@@ -2,6 +2,8 @@
 columns) -> (left, right), None where this file does not have the claim."""
 import numpy as np
 
+import claims_sources_numpy
+
 
 def isometry(a):
     s = np.linalg.svd(a, compute_uv=False)[:len(a)]
@@ -165,6 +167,7 @@ SIDES = {
     "rank20-56": lambda a, r: powers(a[0]),
     "rank20-15-soft": soft_falls,
     "rank20-19": cosine,
+    **claims_sources_numpy.SIDES,
 }
 
 
