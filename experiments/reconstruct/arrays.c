@@ -98,6 +98,17 @@ static norma_status add_weights(norma_reconstruct_output *output, const char *gr
                           .written_whole = true});
 }
 
+static norma_status add_teacher(norma_reconstruct_output *output, const char *group)
+{
+    return norma_schema_add_variable(
+        output->file, group,
+        &(norma_variable){.name = "teacher",
+                          .type = NORMA_FLOAT64,
+                          .dimensions = {"replica", "channel", "channel_in"},
+                          .units = "1",
+                          .long_name = "weights of the teacher's hidden layer"});
+}
+
 static norma_status add_values(norma_reconstruct_output *output, const char *group, int64_t n)
 {
     NORMA_TRY(add_axis(output->file, group, "index", n, "singular value, largest first"));
@@ -192,6 +203,8 @@ norma_status norma_reconstruct_output_add_cell(norma_reconstruct_output *output,
                                   .long_name = map_arrays[k].long_name}));
         if (output->save_weights)
             NORMA_TRY(add_weights(output, group, layer));
+        if (output->save_weights && output->n_teacher > 0)
+            NORMA_TRY(add_teacher(output, group));
         if (output->save_values)
             NORMA_TRY(add_values(output, group, norma_reconstruct_values_count(cell, i)));
         if (output->with_orders)
@@ -208,6 +221,17 @@ static norma_status write_row(const norma_reconstruct_writer *writer, const char
     const int64_t count[] = {1, n};
     snprintf(path, sizeof path, "%s/%s", group, name);
     return norma_reconstruct_writer_put_local(writer, path, NORMA_FLOAT64, start, count, values);
+}
+
+static norma_status write_teacher(const norma_reconstruct_writer *writer, const char *group,
+                                  const norma_layer *teacher, int64_t replica)
+{
+    const int64_t start[] = {replica, 0, 0};
+    const int64_t count[] = {1, teacher->n_channels_out, teacher->n_channels_in};
+    char path[2 * MOST_PATH];
+    snprintf(path, sizeof path, "%s/teacher", group);
+    return norma_reconstruct_writer_put_local(writer, path, NORMA_FLOAT64, start, count,
+                                              teacher->weight);
 }
 
 /* This rank's part of values that the ranks of the team share. */
@@ -354,6 +378,9 @@ norma_status norma_reconstruct_output_arrays(const norma_reconstruct_writer *wri
                                    write_maps(writer, group, &cell->layers[layer], replica)));
     if (output->save_weights)
         NORMA_TRY(write_weights(writer, group, &cell->layers[layer], replica));
+    if (output->save_weights && output->n_teacher > 0)
+        NORMA_TRY(norma_team_agree(
+            writer->team, write_teacher(writer, group, &cell->random->layers[0], replica)));
     if (output->with_orders)
         NORMA_TRY(norma_team_agree(writer->team,
                                    write_order(writer, group, &cell->layers[layer], replica)));

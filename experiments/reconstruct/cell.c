@@ -1,6 +1,7 @@
 /* A cell of the sweep: shapes, widths and target weights of its layers. */
 #include "experiments/job/sweep_dimensions.h"
 #include "experiments/reconstruct/construct/alignment.h"
+#include "experiments/reconstruct/construct/teacher.h"
 #include "experiments/reconstruct/options.h"
 #include "experiments/reconstruct/setup.h"
 #include "experiments/reconstruct/skip.h"
@@ -15,11 +16,13 @@
 /* The tensor field of the counters of a random target. */
 enum { TENSOR_TARGET = 0 };
 
-/* A random target: one layer, identity activation. */
-static norma_status draw_target(const norma_config *config, bool shapes_only,
-                                norma_reconstruct_cell *cell)
+/* A random target: one layer, identity activation; or a teacher. */
+static norma_status draw_target(const norma_config *config, const norma_reconstruct_inputs *inputs,
+                                bool shapes_only, norma_reconstruct_cell *cell)
 {
     norma_config_shape kernel = {1, 1};
+    if (norma_reconstruct_teacher_wanted(config))
+        return norma_reconstruct_teacher_init(config, inputs, shapes_only, cell);
     int64_t c2 = norma_config_get_integer(config, cell->number, "c-out");
     int64_t c0 = norma_config_get_integer(config, cell->number, "c-in");
     if (norma_config_has(config, "kernel"))
@@ -193,12 +196,23 @@ static norma_status set_store(const norma_config *config, int64_t number,
     return NORMA_OK;
 }
 
+bool norma_reconstruct_wants_layer(const norma_config *config, int64_t layer)
+{
+    int64_t n_listed = norma_config_get_count(config, "layers");
+    if (norma_reconstruct_teacher_wanted(config))
+        return layer == 0;
+    for (int64_t k = 0; k < n_listed; k++)
+        if (norma_config_get_integer(config, k, "layers") == layer)
+            return true;
+    return n_listed == 0;
+}
+
 /* The layers of --layers, or all. */
 static norma_status mark_layers(const norma_config *config, norma_reconstruct_cell *cell)
 {
     int64_t n_listed = norma_config_get_count(config, "layers");
     for (int64_t i = 0; i < cell->n_layers; i++)
-        cell->layers[i].wanted = n_listed == 0;
+        cell->layers[i].wanted = norma_reconstruct_wants_layer(config, i);
     for (int64_t k = 0; k < n_listed; k++) {
         int64_t number = norma_config_get_integer(config, k, "layers");
         if (number >= cell->n_layers)
@@ -206,7 +220,6 @@ static norma_status mark_layers(const norma_config *config, norma_reconstruct_ce
                               "%s: there is no layer %lld: the target has layers 0 to %lld",
                               norma_config_where(config, "layers"), (long long)number,
                               (long long)cell->n_layers - 1);
-        cell->layers[number].wanted = true;
     }
     return NORMA_OK;
 }
@@ -230,7 +243,8 @@ norma_status norma_reconstruct_cell_init(const norma_config *config,
     NORMA_TRY(norma_reconstruct_solver_init(config, cell));
     NORMA_TRY(norma_reconstruct_skip_init(config, inputs, cell));
     NORMA_TRY(set_store(config, number, cell));
-    cell->bound = inputs->dataset ? NORMA_BOUND_DATA : NORMA_BOUND_INTERVAL_DEEP;
+    cell->bound =
+        norma_reconstruct_has_images(config, inputs) ? NORMA_BOUND_DATA : NORMA_BOUND_INTERVAL_DEEP;
     if (norma_config_has(config, "bound"))
         NORMA_TRY(
             norma_bound_from_name(norma_config_get_text(config, number, "bound"), &cell->bound));
@@ -247,7 +261,7 @@ norma_status norma_reconstruct_cell_init(const norma_config *config,
     else if (inputs->target)
         cell->network = norma_target_network_local(inputs->target);
     else
-        NORMA_TRY(draw_target(config, shapes_only, cell));
+        NORMA_TRY(draw_target(config, inputs, shapes_only, cell));
     NORMA_TRY(check_input_range(config, cell));
 
     NORMA_TRY(NORMA_CALLOC(cell->layers, cell->network->n_layers));
@@ -293,6 +307,7 @@ void norma_reconstruct_cell_clear(norma_reconstruct_cell *cell)
         NORMA_FREE(layer->values);
     }
     NORMA_FREE(cell->layers);
+    norma_network_destroy(&cell->student);
     norma_network_destroy(&cell->random);
     memset(cell, 0, sizeof *cell);
 }

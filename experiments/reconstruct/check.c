@@ -3,6 +3,7 @@
 #include "experiments/reconstruct/construct/alignment.h"
 #include "experiments/reconstruct/construct/construction.h"
 #include "experiments/reconstruct/construct/layer_values.h"
+#include "experiments/reconstruct/construct/teacher.h"
 #include "experiments/reconstruct/setup.h"
 #include "experiments/reconstruct/skip.h"
 #include "experiments/reconstruct/solver.h"
@@ -10,9 +11,32 @@
 
 #include <string.h>
 
+/* Measured bounds need inputs to measure, interval-deep a range of inputs. */
+static norma_status check_bounds(const norma_config *config, bool teacher)
+{
+    if (!norma_config_has(config, "bound"))
+        return NORMA_OK;
+    for (int64_t i = 0; i < norma_config_get_sweep(config)->n_cells; i++) {
+        const char *bound = norma_config_get_text(config, i, "bound");
+        bool deep = strcmp(bound, "interval-deep") == 0;
+        if (teacher && deep)
+            return NORMA_FAIL(norma_config_blame(config, "bound"),
+                              "%s: the normal inputs of --construction teacher have no range: use "
+                              "data or interval",
+                              norma_config_where(config, "bound"));
+        if (!teacher && !deep && !norma_config_has(config, "dataset"))
+            return NORMA_FAIL(norma_config_blame(config, "bound"),
+                              "%s: '%s' is measured on images: give --dataset, or interval-deep",
+                              norma_config_where(config, "bound"), bound);
+    }
+    return NORMA_OK;
+}
+
 norma_status norma_reconstruct_check_options(const norma_config *config)
 {
-    if (!norma_config_has(config, "target") &&
+    bool teacher = norma_reconstruct_teacher_wanted(config);
+    NORMA_TRY(norma_reconstruct_teacher_check_options(config));
+    if (!norma_config_has(config, "target") && !teacher &&
         (!norma_config_has(config, "c-out") || !norma_config_has(config, "c-in")))
         return NORMA_FAIL(NORMA_USAGE, "no target: give --target FILE, or --c-out and --c-in for a "
                                        "random one");
@@ -42,11 +66,11 @@ norma_status norma_reconstruct_check_options(const norma_config *config)
         return NORMA_FAIL(norma_config_blame(config, "dataset"),
                           "%s: a random target layer has no images to run on; leave it out",
                           norma_config_where(config, "dataset"));
-    if (!norma_config_has(config, "dataset") && !norma_reconstruct_stack_kind(config) &&
+    if (!norma_config_has(config, "dataset") && !norma_reconstruct_stack_kind(config) && !teacher &&
         norma_config_is_given(config, "samples"))
         return NORMA_FAIL(norma_config_blame(config, "samples"), "%s: needs --dataset",
                           norma_config_where(config, "samples"));
-    static const char *const laws[] = {"source-dist", "target-dist", "skip", NULL};
+    static const char *const laws[] = {"source-dist", "target-dist", "teacher-dist", "skip", NULL};
     NORMA_TRY(norma_law_options_check(config, laws));
     NORMA_TRY(norma_reconstruct_construction_check_options(config));
     NORMA_TRY(norma_reconstruct_skip_check_options(config));
@@ -54,14 +78,5 @@ norma_status norma_reconstruct_check_options(const norma_config *config)
     NORMA_TRY(norma_reconstruct_alignment_check_options(config));
     NORMA_TRY(norma_reconstruct_solver_check_options(config));
     NORMA_TRY(norma_reconstruct_statistics_check_options(config));
-    if (!norma_config_has(config, "bound"))
-        return NORMA_OK;
-    for (int64_t i = 0; i < norma_config_get_sweep(config)->n_cells; i++)
-        if (!norma_config_has(config, "dataset") &&
-            strcmp(norma_config_get_text(config, i, "bound"), "interval-deep") != 0)
-            return NORMA_FAIL(norma_config_blame(config, "bound"),
-                              "%s: '%s' is measured on images: give --dataset, or interval-deep",
-                              norma_config_where(config, "bound"),
-                              norma_config_get_text(config, i, "bound"));
-    return NORMA_OK;
+    return check_bounds(config, teacher);
 }

@@ -8,6 +8,7 @@
  */
 #include "experiments/driver.h"
 #include "experiments/reconstruct/construct/construction.h"
+#include "experiments/reconstruct/construct/teacher.h"
 #include "experiments/reconstruct/options.h"
 #include "experiments/reconstruct/setup.h"
 #include "io/config/config_read.h"
@@ -232,7 +233,8 @@ static norma_status read_inputs(evaluation *e)
 {
     norma_status status = norma_reconstruct_inputs_read(e->call->runtime, e->stored, &e->inputs);
     const char *option = !e->inputs.target ? "target" : !e->inputs.dataset ? "dataset" : "source";
-    if (status != NORMA_OK && strcmp(option, "source") != 0 && !norma_config_has(e->config, option))
+    if (status != NORMA_OK && !norma_reconstruct_teacher_wanted(e->stored) &&
+        strcmp(option, "source") != 0 && !norma_config_has(e->config, option))
         return norma_status_context(
             status, "what this result names is not found from here; give --%s: ", option);
     return status;
@@ -246,10 +248,17 @@ static norma_status evaluate_file(evaluation *e)
     NORMA_GOTO(status, norma_result_reader_open(runtime->world, path, &e->reader));
     NORMA_GOTO(status, read_stored(e));
     const norma_stack_kind *stack = norma_reconstruct_stack_kind(e->stored);
-    if (!stack && !norma_config_has(e->stored, "dataset"))
+    bool teacher = norma_reconstruct_teacher_wanted(e->stored);
+    if (teacher &&
+        (norma_config_has(e->config, "target") || norma_config_has(e->config, "dataset")))
+        status = NORMA_FAIL(NORMA_USAGE,
+                            "%s has a teacher and inputs that are drawn: of the data "
+                            "options only --samples has a meaning",
+                            path);
+    else if (!teacher && !stack && !norma_config_has(e->stored, "dataset"))
         status = NORMA_FAIL(NORMA_USAGE, "%s was made without images: give --dataset", path);
-    if ((!stack || norma_config_has(e->stored, "dataset")) &&
-        !norma_config_has(e->stored, "target"))
+    else if (!teacher && (!stack || norma_config_has(e->stored, "dataset")) &&
+             !norma_config_has(e->stored, "target"))
         status =
             NORMA_FAIL(NORMA_CONFIG, "%s has a random target layer, which no images fit", path);
     NORMA_GOTO(status, norma_agree(runtime->world, status));

@@ -159,6 +159,8 @@ static norma_status take_cell(model *m, int64_t number)
     norma_reconstruct_cell cell;
     norma_status status = norma_reconstruct_cell_init(m->config, m->inputs, number, true, &cell);
     if (status == NORMA_OK && number == 0) {
+        const norma_images *images = norma_reconstruct_cell_images(&cell, m->inputs);
+        m->n_images = images ? (double)images->n_images : 0;
         for (int64_t i = 0; i < cell.n_layers; i++)
             m->n_wanted += cell.layers[i].wanted ? 1 : 0;
         status = NORMA_ALLOC(m->of, m->n_cells * m->n_wanted);
@@ -179,8 +181,6 @@ static norma_status make_model(model *m)
 {
     m->n_cells = norma_config_get_sweep(m->config)->n_cells;
     m->n_replicas = norma_config_get_integer(m->config, 0, "replicas");
-    if (m->inputs->dataset)
-        m->n_images = (double)norma_dataset_images_local(m->inputs->dataset)->n_images;
     for (int64_t i = 0; i < m->n_cells; i++)
         NORMA_TRY(take_cell(m, i));
     return NORMA_OK;
@@ -222,8 +222,9 @@ static double deal(const model *m, int size, const norma_rates *rates, crew *gro
         groups->at[g] = (position){.unit = -1};
     }
     while (unit < n_units && unit * m->n_wanted < most_dealt) {
-        int64_t end = unit + norma_reconstruct_wave_units(m->n_wanted, n_units - unit, groups->n,
-                                                          m->inputs->dataset != NULL);
+        int64_t end =
+            unit + norma_reconstruct_wave_units(m->n_wanted, n_units - unit, groups->n,
+                                                norma_reconstruct_has_images(m->config, m->inputs));
         for (; unit < end; unit++)
             for (int64_t k = 0; k < m->n_wanted; k++) {
                 first->ends += layer_seconds(m, m->of + unit / m->n_replicas * m->n_wanted, unit, k,

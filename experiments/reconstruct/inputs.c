@@ -1,10 +1,12 @@
 /* The files of a reconstruction, read once. */
 #include "experiments/reconstruct/construct/construction.h"
+#include "experiments/reconstruct/construct/teacher.h"
 #include "experiments/reconstruct/samples.h"
 #include "experiments/reconstruct/setup.h"
 #include "experiments/reconstruct/skip.h"
 #include "mpi/runtime/agree.h"
 #include "src/base/mem.h"
+#include "src/construct/teacher.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,15 +17,11 @@ static norma_status read_weights(const norma_runtime *runtime, const norma_confi
                                  const norma_network *network, norma_reconstruct_inputs *inputs)
 {
     bool statistics = norma_config_get_choice(config, 0, "bn-statistics") == NORMA_STATISTICS_FILE;
-    int64_t n_listed = norma_config_get_count(config, "layers");
     bool *needed = NULL;
     norma_status status = NORMA_CALLOC(needed, network->n_layers);
     NORMA_GOTO(status, norma_agree(runtime->world, status));
     for (int64_t l = 0; l < network->n_layers; l++)
-        needed[l] = n_listed == 0;
-    for (int64_t k = 0; k < n_listed; k++)
-        if (norma_config_get_integer(config, k, "layers") < network->n_layers)
-            needed[norma_config_get_integer(config, k, "layers")] = true;
+        needed[l] = norma_reconstruct_wants_layer(config, l);
     if (norma_config_has(config, "source")) {
         status = norma_source_read(runtime->world, norma_config_get_text(config, 0, "source"),
                                    network, needed, norma_reconstruct_skip_is_used(config),
@@ -92,11 +90,24 @@ static norma_status read_dataset(const norma_runtime *runtime, const norma_confi
     return NORMA_OK;
 }
 
+/* The random target of the first cell, for shapes. */
+static norma_status create_random(const norma_config *config, norma_network **out)
+{
+    norma_config_shape kernel = {1, 1};
+    if (norma_reconstruct_teacher_wanted(config))
+        return norma_teacher_create(norma_config_get_integer(config, 0, "width"), out);
+    if (norma_config_has(config, "kernel"))
+        kernel = norma_config_get_shape(config, 0, "kernel");
+    return norma_network_create_single(norma_config_get_integer(config, 0, "c-out"),
+                                       norma_config_get_integer(config, 0, "c-in"),
+                                       (norma_kernel_shape){kernel.height, kernel.width},
+                                       &(norma_activation){.kind = NORMA_ACTIVATION_IDENTITY}, out);
+}
+
 norma_status norma_reconstruct_inputs_read(const norma_runtime *runtime, const norma_config *config,
                                            norma_reconstruct_inputs *inputs)
 {
     norma_network *random = NULL;
-    norma_config_shape kernel = {1, 1};
     memset(inputs, 0, sizeof *inputs);
     if (norma_config_has(config, "target"))
         NORMA_TRY(read_target(runtime, config, inputs));
@@ -109,13 +120,8 @@ norma_status norma_reconstruct_inputs_read(const norma_runtime *runtime, const n
 
     /* A random target of the first cell tells the shapes that the source must have; those of a
      * sweep over targets differ and are checked cell by cell. */
-    if (norma_config_has(config, "kernel"))
-        kernel = norma_config_get_shape(config, 0, "kernel");
-    norma_status status = norma_network_create_single(
-        norma_config_get_integer(config, 0, "c-out"), norma_config_get_integer(config, 0, "c-in"),
-        (norma_kernel_shape){kernel.height, kernel.width},
-        &(norma_activation){.kind = NORMA_ACTIVATION_IDENTITY}, &random);
-    status = norma_agree(runtime->world, status);
+    NORMA_TRY(norma_reconstruct_teacher_read(runtime, config, inputs));
+    norma_status status = norma_agree(runtime->world, create_random(config, &random));
     if (status == NORMA_OK)
         status = read_weights(runtime, config, random, inputs);
     norma_network_destroy(&random);
@@ -128,6 +134,7 @@ void norma_reconstruct_inputs_clear(norma_reconstruct_inputs *inputs)
     norma_skips_destroy(&inputs->skips);
     norma_source_destroy(&inputs->source);
     norma_dataset_destroy(&inputs->dataset);
+    norma_target_destroy(&inputs->student);
     norma_target_destroy(&inputs->target);
 }
 
@@ -135,12 +142,25 @@ void norma_reconstruct_digest(const norma_reconstruct_inputs *inputs,
                               char digest[NORMA_RECONSTRUCT_DIGEST])
 {
     digest[0] = '\0';
-    if (inputs->target)
+    const norma_target *file = inputs->target ? inputs->target : inputs->student;
+    if (file)
         snprintf(digest, NORMA_RECONSTRUCT_DIGEST, "%016" PRIx64,
-                 norma_network_digest(norma_target_network_local(inputs->target)));
+                 norma_network_digest(norma_target_network_local(file)));
 }
 
 const norma_images *norma_reconstruct_images(const norma_reconstruct_inputs *inputs)
 {
     return inputs->dataset ? norma_dataset_images_local(inputs->dataset) : NULL;
+}
+
+const norma_images *norma_reconstruct_cell_images(const norma_reconstruct_cell *cell,
+                                                  const norma_reconstruct_inputs *inputs)
+{
+    return cell->drawn.n_images > 0 ? &cell->drawn : norma_reconstruct_images(inputs);
+}
+
+bool norma_reconstruct_has_images(const norma_config *config,
+                                  const norma_reconstruct_inputs *inputs)
+{
+    return inputs->dataset || norma_reconstruct_teacher_wanted(config);
 }

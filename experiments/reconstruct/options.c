@@ -5,6 +5,7 @@
 #include "experiments/job/plan_options.h"
 #include "experiments/job/search_options.h"
 #include "experiments/reconstruct/construct/construction.h"
+#include "experiments/reconstruct/construct/teacher.h"
 #include "experiments/reconstruct/plan.h"
 #include "experiments/reconstruct/statistics.h"
 #include "mpi/layer/solver.h"
@@ -51,9 +52,11 @@ static const norma_option target_options[] = {
      .group = "Target",
      .default_text = "pair",
      .names = &norma_construction_names,
-     .help = "What stands for a target layer. pair: one source pair. low-rank: two pairs, for the "
-             "factors by singular values; layer L becomes layers 2 L and 2 L + 1. skip: one source "
-             "layer for each block of inputs. deep: a product of --depth frozen layers."},
+     .help =
+         "What stands for a target layer. pair: one source pair. low-rank: two pairs, for the "
+         "factors by singular values; layer L becomes layers 2 L and 2 L + 1. skip: one source "
+         "layer for each block of inputs. deep: a product of --depth frozen layers. teacher: one "
+         "pair for a network of --width neurons that is drawn, and run on drawn inputs."},
     {.name = "depth",
      .type = NORMA_OPTION_INTEGER,
      .many = NORMA_SWEEP,
@@ -345,7 +348,8 @@ static const norma_option options[] = {
      .unit = "images",
      .min = NORMA_AT_LEAST(1),
      .max = NORMA_AT_MOST(1e9),
-     .help = "The first N test images, the same for bounds and comparison."},
+     .help = "The first N test images, the same for bounds and comparison; with --construction "
+             "teacher inputs that are drawn from N(0, I)."},
     {.name = "precision",
      .type = NORMA_OPTION_CHOICE,
      .many = NORMA_SWEEP,
@@ -363,16 +367,17 @@ static const norma_option options[] = {
      .choices = saved,
      .unset_text = "gamma in a run with a single cell, none in a sweep",
      .help = "Arrays to write besides the scalars: gamma (the affine maps gamma1, beta1, gamma2, "
-             "beta2 and the same as PyTorch's batch norms), weights (the frozen W1, W2), "
+             "beta2 and the same as PyTorch's batch norms), weights (the frozen W1, W2, and a "
+             "teacher's), "
              "spectrum (all singular values of M; they are computed beside the solution)."},
     NORMA_OPTION_END,
 };
 
 /* Behind each other they are the order of a sweep's dimensions. */
 #define OWN_TABLES                                                                                 \
-    target_options, norma_pair_source_options, source_options, norma_pair_width_options, options,  \
-        norma_search_options, norma_config_random_options, norma_job_options,                      \
-        norma_config_run_options
+    target_options, norma_reconstruct_teacher_options, norma_pair_source_options, source_options,  \
+        norma_pair_width_options, options, norma_search_options, norma_config_random_options,      \
+        norma_job_options, norma_config_run_options
 
 static const norma_option *const tables[] = {OWN_TABLES, NULL};
 static const norma_option *const plan_tables[] = {OWN_TABLES, norma_plan_options, NULL};

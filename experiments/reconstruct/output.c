@@ -3,6 +3,7 @@
 #include "experiments/job/sweep_dimensions.h"
 #include "experiments/reconstruct/construct/alignment.h"
 #include "experiments/reconstruct/construct/layer_values.h"
+#include "experiments/reconstruct/construct/teacher.h"
 #include "experiments/reconstruct/options.h"
 #include "mpi/plan/plan.h"
 #include "mpi/runtime/agree.h"
@@ -116,6 +117,11 @@ static const field run_fields[] = {
     {"output_max", "1", "largest absolute output of the target", RUN(REAL, output_max)},
     {"seconds_evaluation", "s", "time in the source network, slowest rank", RUN(REAL, seconds)},
 };
+static const field teacher_fields[] = {
+    {"loss", "1", "mean squared difference of source and teacher outputs", RUN(REAL, mean_square)},
+    {"loss_student", "1", "mean squared difference of student and teacher outputs",
+     RUN(REAL, mean_square_targets)},
+};
 enum {
     N_LAYER_FIELDS = sizeof layer_fields / sizeof layer_fields[0],
     N_EXTRA_FIELDS = sizeof extra_fields / sizeof extra_fields[0],
@@ -123,6 +129,7 @@ enum {
     N_STRUCTURE_FIELDS = sizeof structure_fields / sizeof structure_fields[0],
     N_LOW_RANK_FIELDS = sizeof low_rank_fields / sizeof low_rank_fields[0],
     N_RUN_FIELDS = sizeof run_fields / sizeof run_fields[0],
+    N_TEACHER_FIELDS = sizeof teacher_fields / sizeof teacher_fields[0],
     N_RUN_AVERAGED = 6 /* the first run_fields have _mean and _ci95 */
 };
 
@@ -293,6 +300,7 @@ static norma_status add_scalars(norma_reconstruct_output *output)
     if (!output->with_images)
         return NORMA_OK;
     NORMA_TRY(add_fields(output, run_fields, N_RUN_FIELDS, per_replica));
+    NORMA_TRY(add_fields(output, teacher_fields, output->n_teacher, per_replica));
     norma_variable rate = {.name = "gflops_evaluation",
                            .type = NORMA_FLOAT64,
                            .units = "1e9 s-1",
@@ -321,6 +329,8 @@ int64_t norma_reconstruct_output_bytes(const norma_config *config,
         double c1 = (double)layer->n_features; /* 0 where the layer is not wanted */
         if (gamma)
             numbers += 2 + 6 * (c1 + (double)layer->shape.n_channels_out);
+        if (weights && first->drawn.n_images > 0)
+            numbers += (double)(layer->shape.n_channels_out * layer->shape.n_channels_in);
         if (weights)
             numbers += c1 * (double)(norma_khatri_rao_width_first(&layer->shape) +
                                      norma_khatri_rao_width_second(&layer->shape));
@@ -330,7 +340,9 @@ int64_t norma_reconstruct_output_bytes(const norma_config *config,
             numbers += 1 + (double)layer->shape.n_channels_out;
         numbers += N_LAYER_FIELDS + N_EXTRA_FIELDS + N_STRUCTURE_FIELDS + N_LOW_RANK_FIELDS + 2;
     }
-    numbers += inputs->dataset ? N_RUN_FIELDS + 2 + 2 * N_RUN_AVERAGED : 1;
+    numbers += norma_reconstruct_has_images(config, inputs)
+                   ? N_RUN_FIELDS + N_TEACHER_FIELDS + 2 + 2 * N_RUN_AVERAGED
+                   : 1;
     double bytes = 8 * numbers * replicas * cells +
                    ((gamma ? 20000 : 0) + (weights ? 8000 : 0) + (first->aligns ? 8000 : 0)) *
                        cells * (double)first->n_layers;
@@ -346,7 +358,9 @@ norma_reconstruct_output_layout(norma_reconstruct_output *output, const norma_ru
     output->file = file;
     output->config = config;
     output->runtime = runtime;
-    output->with_images = inputs->dataset != NULL;
+    output->with_images = norma_reconstruct_has_images(config, inputs);
+    output->n_teacher =
+        norma_reconstruct_teacher_wanted(config) ? 1 + (inputs->student != NULL) : 0;
     output->low_rank = inputs->low_rank;
     output->with_structure = norma_reconstruct_structure_wanted(config);
     output->with_orders = norma_reconstruct_alignment_wanted(config);
@@ -367,7 +381,7 @@ norma_reconstruct_output_layout(norma_reconstruct_output *output, const norma_ru
     NORMA_TRY(norma_result_set_text(
         file, "/condition_number", "method",
         norma_reconstruct_conditions[norma_config_get_choice(config, 0, "condition")]));
-    return norma_result_set_default(file, "/rmse");
+    return norma_result_set_default(file, output->n_teacher > 0 ? "/loss" : "/rmse");
 }
 
 static norma_status put_layer(const norma_reconstruct_writer *writer, int64_t cell, int64_t replica,
@@ -415,6 +429,8 @@ static norma_status put_evaluation(const norma_reconstruct_writer *writer, int64
     int64_t start[NORMA_MAX_DIMENSIONS];
     for (int i = 0; i < N_RUN_FIELDS; i++)
         NORMA_TRY(write_field(writer, &run_fields[i], cell, &replica, 1, result));
+    for (int i = 0; i < writer->output->n_teacher; i++)
+        NORMA_TRY(write_field(writer, &teacher_fields[i], cell, &replica, 1, result));
     double rate = 1e-9 * result->n_flops / result->seconds;
     norma_sweep_dimensions_index(writer->output->config, cell, &replica, 1, start);
     return norma_reconstruct_writer_put_local(writer, "gflops_evaluation", NORMA_FLOAT64, start,

@@ -33,6 +33,7 @@ typedef struct norma_reconstruct_output {
     bool save_gamma, save_weights, save_values, with_images;
     bool with_structure; /* some source weights may be zero */
     bool with_orders;    /* --align */
+    int n_teacher;       /* variables of --construction teacher: loss, and loss_student */
     int64_t n_replicas, n_layers;
     const norma_low_rank *low_rank; /* of layers 2 l and 2 l + 1, borrowed, or NULL */
 } norma_reconstruct_output;

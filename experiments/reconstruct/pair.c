@@ -9,6 +9,7 @@ norma_status norma_reconstruct_fill_target(norma_reconstruct_cell *cell, int64_t
 {
     norma_tensor *tensor = NULL;
     cell->target_spec.stream.replica = replica;
+    cell->drawn.stream.replica = replica;
     NORMA_TRY(norma_tensor_create(&cell->target_spec, &tensor));
     norma_tensor_fill(tensor, 0, cell->target_spec.n_features, cell->random->layers[0].weight);
     norma_tensor_destroy(&tensor);

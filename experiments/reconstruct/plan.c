@@ -51,15 +51,15 @@ static norma_status evaluation_cost(const need *n, int64_t n_ranks, norma_evalua
     norma_source_shape *shapes = NULL;
     int64_t n_shapes = 0;
     *cost = (norma_evaluate_cost){0, 0, 0, 0};
-    if (!n->inputs->dataset)
+    const norma_images *images = norma_reconstruct_cell_images(n->cell, n->inputs);
+    if (!images)
         return NORMA_OK;
     NORMA_TRY(NORMA_ALLOC(shapes, n->cell->n_layers));
     for (int64_t i = 0; i < n->cell->n_layers; i++)
         if (n->cell->layers[i].wanted)
             shapes[n_shapes++] = n->cell->layers[i].source_shape;
-    norma_evaluate_cost_local(n->cell->network, n_shapes, shapes,
-                              norma_dataset_images_local(n->inputs->dataset)->n_images,
-                              (int)n_ranks, n->n_threads, 0, cost);
+    norma_evaluate_cost_local(n->cell->network, n_shapes, shapes, images->n_images, (int)n_ranks,
+                              n->n_threads, 0, cost);
     NORMA_FREE(shapes);
     double statistics = 0;
     for (int64_t i = 0; i < n->cell->n_layers; i++)

@@ -11,6 +11,7 @@
  */
 #include "experiments/job/job.h"
 #include "experiments/reconstruct/construct/construction.h"
+#include "experiments/reconstruct/construct/teacher.h"
 #include "experiments/reconstruct/journal.h"
 #include "experiments/reconstruct/options.h"
 #include "experiments/reconstruct/run.h"
@@ -20,6 +21,7 @@
 
 static norma_status check(norma_job_context *job)
 {
+    NORMA_TRY(norma_reconstruct_teacher_settle(job->config));
     return norma_reconstruct_check_options(job->config);
 }
 

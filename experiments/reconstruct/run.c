@@ -7,6 +7,7 @@
 #include "mpi/runtime/log.h"
 #include "src/base/mem.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -214,27 +215,41 @@ norma_status norma_reconstruct_run_compare(const norma_reconstruct_writer *write
                                            norma_evaluate_result *result)
 {
     norma_source_layer *sources = NULL;
+    double loss_student = NAN;
     norma_status status = norma_team_agree(writer->team, NORMA_CALLOC(sources, cell->n_layers));
     if (status != NORMA_OK)
         return status;
+    if (cell->student) { /* sources without weights: the student's own layers run */
+        norma_evaluate_result dense;
+        NORMA_GOTO(status, norma_evaluate_run(evaluate, sources, &dense));
+        loss_student = dense.mean_square;
+    }
     for (int64_t i = 0; i < cell->n_layers; i++)
         if (cell->layers[i].wanted)
             sources[i] = norma_reconstruct_source_layer(cell, i);
     NORMA_GOTO(status, norma_evaluate_run(evaluate, sources, result));
+    result->mean_square_targets = loss_student;
     status = norma_reconstruct_output_evaluation(writer, cell->number, replica, result);
 done:
     NORMA_FREE(sources);
     return status;
 }
 
-void norma_reconstruct_print_comparison(const norma_evaluate_result *result, bool exact)
+void norma_reconstruct_print_comparison(const norma_evaluate_result *result, bool exact,
+                                        bool teacher)
 {
     const char *verdict = exact ? ": exact" : ": every layer within its epsilon";
-    norma_log_result("# %lld images: %lld decisions differ, largest output difference %.3e, RMS "
-                     "%.3e, accuracy source %.4f target %.4f",
-                     (long long)result->n_images, (long long)result->n_decisions_differing,
-                     result->output_max_error, result->output_rmse, result->accuracy_source,
-                     result->accuracy_target);
+    if (teacher)
+        norma_log_result("# %lld inputs: loss %.3e, largest output difference %.3e",
+                         (long long)result->n_images, result->mean_square,
+                         result->output_max_error);
+    else
+        norma_log_result(
+            "# %lld images: %lld decisions differ, largest output difference %.3e, RMS "
+            "%.3e, accuracy source %.4f target %.4f",
+            (long long)result->n_images, (long long)result->n_decisions_differing,
+            result->output_max_error, result->output_rmse, result->accuracy_source,
+            result->accuracy_target);
     norma_log_result("# source network: %.3e flops in %.2f s, %.1f GFLOP/s; %lld pre-activations "
                      "clipped%s",
                      result->n_flops, result->seconds, 1e-9 * result->n_flops / result->seconds,

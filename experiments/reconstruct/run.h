@@ -64,7 +64,8 @@ NORMA_MUST_USE norma_status norma_reconstruct_run_compare(const norma_reconstruc
                                                           norma_evaluate *evaluate, int64_t replica,
                                                           norma_evaluate_result *result);
 
-/* Two lines about a comparison; exact: no activation is only nearly linear. */
-void norma_reconstruct_print_comparison(const norma_evaluate_result *result, bool exact);
+/* Two lines about a comparison; exact: no activation is only nearly linear; teacher: the loss. */
+void norma_reconstruct_print_comparison(const norma_evaluate_result *result, bool exact,
+                                        bool teacher);
 
 #endif

@@ -22,6 +22,7 @@ typedef struct norma_reconstruct_inputs {
     norma_dataset *dataset;
     norma_source *source;
     norma_skips *skips;
+    norma_target *student;    /* of --construction teacher */
     norma_network *factored;  /* the target with two layers for each of its own, or NULL */
     norma_low_rank *low_rank; /* [n_low_rank], of each target layer, or NULL */
     int64_t n_low_rank;
@@ -82,8 +83,10 @@ typedef struct norma_reconstruct_cell {
     norma_maps_accuracy accuracy;  /* of every layer's maps */
     norma_tensor_spec target_spec; /* of a random target */
     bool target_per_replica;
-    const norma_network *network; /* of the target file, `random` or `ordered` */
-    norma_network *random;        /* owned */
+    const norma_network *network; /* of the target file, `random`, `student` or `ordered` */
+    norma_network *random;        /* owned; with --construction teacher the teacher */
+    norma_network *student;       /* owned; stands for the teacher, or NULL */
+    norma_images drawn;           /* its inputs; n_images 0 without a teacher */
     bool aligns;                  /* --align, and then: */
     int search;                   /* of src/align/searches.h */
     norma_align_options align;    /* of the search */
@@ -105,8 +108,20 @@ NORMA_MUST_USE norma_status norma_reconstruct_inputs_read(const norma_runtime *r
 /* Collective. */
 void norma_reconstruct_inputs_clear(norma_reconstruct_inputs *inputs);
 
-/* The images, or NULL. Local. */
+/* The images of the data set, or NULL. Local. */
 const norma_images *norma_reconstruct_images(const norma_reconstruct_inputs *inputs);
+
+/* The images that a cell's networks are run on: those, or the drawn ones, or NULL. Borrowed from
+ * both. Local. */
+const norma_images *norma_reconstruct_cell_images(const norma_reconstruct_cell *cell,
+                                                  const norma_reconstruct_inputs *inputs);
+
+/* Are there images, of a data set or drawn? Local. */
+bool norma_reconstruct_has_images(const norma_config *config,
+                                  const norma_reconstruct_inputs *inputs);
+
+/* Is a target layer to be reconstructed, by --layers or by the construction? Local. */
+bool norma_reconstruct_wants_layer(const norma_config *config, int64_t layer);
 
 /* A text that distinguishes the target file's network from others; "" for a random target. Local.
  */
@@ -139,7 +154,8 @@ NORMA_MUST_USE norma_status norma_reconstruct_pair_init(norma_reconstruct_cell *
                                                         const norma_reconstruct_inputs *inputs,
                                                         int64_t layer, int64_t replica);
 
-/* Draws the weights of a random target for a replica. Local. */
+/* Draws the weights of a random target for a replica; drawn inputs are those of the replica then.
+ * Local. */
 NORMA_MUST_USE norma_status norma_reconstruct_fill_target(norma_reconstruct_cell *cell,
                                                           int64_t replica);
 

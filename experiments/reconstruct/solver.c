@@ -1,5 +1,6 @@
 #include "experiments/reconstruct/solver.h"
 
+#include "experiments/reconstruct/construct/teacher.h"
 #include "experiments/reconstruct/options.h"
 
 #include <string.h>
@@ -35,6 +36,8 @@ norma_status norma_reconstruct_solver_init(const norma_config *config, norma_rec
 {
     int64_t i = cell->number;
     cell->solver = (norma_solver)norma_config_get_choice(config, i, "solver");
+    if (cell->solver == NORMA_SOLVER_AUTO && norma_reconstruct_teacher_wanted(config))
+        cell->solver = norma_reconstruct_teacher_solver(cell->distribution);
     cell->solves_single =
         strcmp(norma_config_get_text(config, i, "solver-precision"), NORMA_RECONSTRUCT_SINGLE) == 0;
     cell->condition = (norma_condition_effort)norma_config_get_choice(config, i, "condition");

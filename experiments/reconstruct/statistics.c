@@ -1,5 +1,6 @@
 #include "experiments/reconstruct/statistics.h"
 
+#include "experiments/reconstruct/construct/teacher.h"
 #include "experiments/reconstruct/options.h"
 #include "io/config/config_read.h"
 #include "mpi/evaluate/evaluate_statistics.h"
@@ -25,7 +26,8 @@ norma_status norma_reconstruct_statistics_check_options(const norma_config *conf
     int choice = norma_config_get_choice(config, 0, "bn-statistics");
     if (choice == NORMA_STATISTICS_UNIT)
         return NORMA_OK;
-    if (!norma_config_has(config, from[choice]))
+    bool drawn = choice == NORMA_STATISTICS_DATASET && norma_reconstruct_teacher_wanted(config);
+    if (!drawn && !norma_config_has(config, from[choice]))
         return NORMA_FAIL(norma_config_blame(config, "bn-statistics"),
                           "%s: %s: needs --%s, which they come from",
                           norma_config_where(config, "bn-statistics"),

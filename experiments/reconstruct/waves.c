@@ -238,8 +238,8 @@ static norma_status finish_unit(waves *w, int64_t unit)
         NORMA_TRY(norma_agree(run->runtime->world, status));
         if (!norma_queue_was_done_local(w->queue, w->n_layer_tasks + unit))
             NORMA_TRY(compare(w, unit));
-        norma_reconstruct_print_comparison(&w->results[unit],
-                                           norma_reconstruct_is_exact(&w->at.cell));
+        norma_reconstruct_print_comparison(
+            &w->results[unit], norma_reconstruct_is_exact(&w->at.cell), run->output.n_teacher > 0);
     }
     norma_reconstruct_orders_drop_local(w->orders, unit);
     NORMA_TRY(norma_reconstruct_output_memory(&run->output, cell, replica));
@@ -390,16 +390,11 @@ static norma_status list_layers(waves *w)
 {
     const norma_config *config = w->run->config;
     int64_t n_layers = w->run->output.n_layers;
-    int64_t n_listed = norma_config_get_count(config, "layers");
     NORMA_TRY(NORMA_ALLOC(w->wanted, n_layers));
-    for (int64_t i = 0; i < n_layers; i++) {
-        bool listed = n_listed == 0;
-        for (int64_t k = 0; k < n_listed && !listed; k++)
-            listed = norma_config_get_integer(config, k, "layers") == i;
-        if (listed)
+    for (int64_t i = 0; i < n_layers; i++)
+        if (norma_reconstruct_wants_layer(config, i))
             w->wanted[w->n_wanted++] = i;
-    }
-    if (w->n_wanted < n_layers)
+    if (w->n_wanted < n_layers && norma_config_has(config, "layers"))
         norma_log_info("%lld of %lld layers are reconstructed, the others stay the target's own",
                        (long long)w->n_wanted, (long long)n_layers);
     return NORMA_OK;

@@ -46,8 +46,11 @@ typedef struct norma_evaluate_result {
     int64_t n_images;
     double output_max_error; /* of the last layer's outputs, source against target */
     double output_rmse;
-    double output_max;      /* largest |output| of the target */
-    double accuracy_target; /* NaN without labels */
+    double mean_square;         /* of the same differences: output_rmse^2 */
+    double mean_square_targets; /* NaN, for the caller: of a run without any pair, compared with
+                                   another network */
+    double output_max;          /* largest |output| of the target */
+    double accuracy_target;     /* NaN without labels */
     double accuracy_source;
     int64_t n_decisions_differing; /* argmax of the outputs, the first of equals */
     int64_t n_clipped;             /* hidden pre-activations below the linear region */

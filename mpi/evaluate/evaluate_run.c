@@ -160,7 +160,9 @@ static void summarize_local(const norma_evaluate *e, const image_record *records
         }
     }
     double n = (double)e->n_images;
-    result->output_rmse = sqrt(sum / (n * (double)n_outputs));
+    result->mean_square = sum / (n * (double)n_outputs);
+    result->mean_square_targets = NAN;
+    result->output_rmse = sqrt(result->mean_square);
     result->accuracy_target = e->images->labels ? (double)n_right_target / n : NAN;
     result->accuracy_source = e->images->labels ? (double)n_right_source / n : NAN;
 }

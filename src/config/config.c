@@ -75,6 +75,11 @@ bool norma_config_is_given(const norma_config *config, const char *name)
     return item->origin > NORMA_ORIGIN_DEFAULT && !is_default(item);
 }
 
+bool norma_config_is_set(const norma_config *config, const char *name)
+{
+    return find(config, name)->origin > NORMA_ORIGIN_DEFAULT;
+}
+
 const char *norma_config_where(const norma_config *config, const char *name)
 {
     const norma_config_item *item = find(config, name);

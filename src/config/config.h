@@ -61,6 +61,9 @@ bool norma_config_has(const norma_config *config, const char *name);
  * again answers the same. */
 bool norma_config_is_given(const norma_config *config, const char *name);
 
+/* True when a flag, a file or the program itself gave the value, be it that of the default. */
+bool norma_config_is_set(const norma_config *config, const char *name);
+
 /* Where the value comes from, to begin a message with: "--excess", "run.yaml:7: reconstruct:
  * excess", "excess (default)", "excess (set by the program)". Borrowed like a text. */
 const char *norma_config_where(const norma_config *config, const char *name);

@@ -6,6 +6,8 @@ static const char *const block_options[] = {"block", "nearest", NULL};
 
 static const char *const deep_options[] = {"depth", "widths", "kernels", "starts", NULL};
 
+static const char *const teacher_options[] = {"width", "teacher-dist", "student", NULL};
+
 static const norma_construction_descriptor table[] = {
     [NORMA_CONSTRUCTION_PAIR] = {"pair", "one source pair for each target layer", no_options},
     [NORMA_CONSTRUCTION_LOW_RANK] =
@@ -16,6 +18,9 @@ static const norma_construction_descriptor table[] = {
          block_options},
     [NORMA_CONSTRUCTION_DEEP] =
         {"deep", "a product of several frozen layers between scales (CNN24 Thm 2.5)", deep_options},
+    [NORMA_CONSTRUCTION_TEACHER] =
+        {"teacher", "one source pair for a drawn network, run on drawn inputs (EXP23 App. E)",
+         teacher_options},
 };
 const norma_names norma_construction_names = NORMA_NAMES("construction", "constructions", table);
 

@@ -10,6 +10,7 @@ typedef enum norma_construction {
     NORMA_CONSTRUCTION_LOW_RANK, /* src/network/low_rank.h */
     NORMA_CONSTRUCTION_SKIP,     /* src/construct/blocks.h */
     NORMA_CONSTRUCTION_DEEP,     /* src/construct/deep.h */
+    NORMA_CONSTRUCTION_TEACHER,  /* src/construct/teacher.h */
     NORMA_N_CONSTRUCTIONS
 } norma_construction;
 

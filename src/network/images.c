@@ -60,6 +60,15 @@ void norma_images_load(const norma_images *images, const norma_network *network,
     int64_t n_channels = network->input.channels;
     int64_t n_pixels = norma_shape_size(images->shape) / n_channels;
     int64_t at = first * n_channels * n_pixels;
+    if (images->drawn) {
+        int64_t n = count * n_channels * n_pixels;
+        norma_rng_fill_normal(images->seed, &images->stream, at, n, out);
+        for (int64_t k = 0; k < n; k++) {
+            int64_t c = k / n_pixels % n_channels;
+            out[k] = network->scale[c] * out[k] + network->offset[c];
+        }
+        return;
+    }
     for (int64_t n = 0; n < count; n++)
         for (int64_t c = 0; c < n_channels; c++)
             for (int64_t k = 0; k < n_pixels; k++, at++) {

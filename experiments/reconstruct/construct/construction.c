@@ -1,5 +1,6 @@
 #include "experiments/reconstruct/construct/construction.h"
 
+#include "experiments/reconstruct/construct/teacher.h"
 #include "experiments/reconstruct/options.h"
 
 #include "mpi/runtime/agree.h"
@@ -207,13 +208,13 @@ norma_status norma_reconstruct_construction_evaluate(MPI_Comm comm,
                                                      const norma_reconstruct_inputs *inputs,
                                                      norma_evaluate **out)
 {
-    const norma_images *images = norma_reconstruct_images(inputs);
+    const norma_images *images = norma_reconstruct_cell_images(cell, inputs);
     int64_t n_images = images ? images->n_images : 0;
     NORMA_TRY(norma_evaluate_create(comm, cell->network, images, n_images, 0, out));
-    if (!images || (!inputs->factored && !cell->aligns))
+    if (!images || (!inputs->factored && !cell->aligns && !cell->student))
         return NORMA_OK;
-    norma_status status =
-        norma_evaluate_compare_with(*out, norma_target_network_local(inputs->target));
+    norma_status status = norma_evaluate_compare_with(
+        *out, cell->student ? cell->random : norma_target_network_local(inputs->target));
     if (status != NORMA_OK)
         norma_evaluate_destroy(out);
     return status;

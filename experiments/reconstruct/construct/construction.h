@@ -23,8 +23,8 @@ NORMA_MUST_USE norma_status norma_reconstruct_construction_build(const norma_run
 /* Collective. */
 void norma_reconstruct_construction_clear(norma_reconstruct_inputs *inputs);
 
-/* The evaluation of a cell's network on the images, compared with the target as it was given: not
- * factored, with its channels in their order.
+/* The evaluation of a cell's network on its images, compared with the target as it was given: not
+ * factored, with its channels in their order; or with the teacher.
  * Collective over comm; the caller owns *out. */
 NORMA_MUST_USE norma_status norma_reconstruct_construction_evaluate(
     MPI_Comm comm, const norma_reconstruct_cell *cell, const norma_reconstruct_inputs *inputs,

@@ -1,5 +1,6 @@
 #include "experiments/reconstruct/construct/structure.h"
 
+#include "experiments/reconstruct/construct/teacher.h"
 #include "mpi/runtime/log.h"
 #include "src/base/mem.h"
 #include "src/features/structural_rank.h"
@@ -11,7 +12,7 @@ static const norma_reconstruct_structure unknown = {-1, -1, -1, -1, -1};
 
 bool norma_reconstruct_structure_wanted(const norma_config *config)
 {
-    if (norma_config_has(config, "source"))
+    if (norma_config_has(config, "source") || norma_reconstruct_teacher_wanted(config))
         return true;
     for (int64_t i = 0; i < norma_config_get_sweep(config)->n_cells; i++) {
         norma_distribution law = NORMA_DISTRIBUTION_GIVEN;

@@ -14,7 +14,8 @@ typedef struct norma_reconstruct_structure {
     int64_t least_width; /* features of this seed that suffice; -1: unknown, or very many */
 } norma_reconstruct_structure;
 
-/* Does a cell have zeros among its source weights: a law with a mask, or a file? Local. */
+/* Does a cell have zeros among its source weights: a law with a mask, or a file? With a teacher the
+ * rank is stated in any case. Local. */
 bool norma_reconstruct_structure_wanted(const norma_config *config);
 
 /* Looks at the drawn layer of a cell; where fewer than memory_per_rank / 4 bytes are needed, or
