@@ -1,4 +1,5 @@
 #include "src/base/index.h"
+#include "src/base/largest.h"
 #include "src/features/khatri_rao_state.h"
 
 #include <math.h>
@@ -15,10 +16,8 @@ static int64_t place(const norma_khatri_rao *kr, int64_t second, int64_t first)
 /* A power of two near the largest |x|; 1 in double precision and where there is none. */
 static double unit_of(const norma_khatri_rao *kr, const double *x, int64_t n)
 {
-    double largest = 0;
+    const double largest = kr->mode.single ? norma_largest_magnitude(n, x) : 0;
     int exponent = 0;
-    for (int64_t e = 0; kr->mode.single && e < n; e++)
-        largest = fmax(largest, fabs(x[e]));
     if (!(largest > 0) || !isfinite(largest))
         return 1;
     (void)frexp(largest, &exponent);

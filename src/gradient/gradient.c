@@ -1,5 +1,6 @@
 #include "src/gradient/gradient_state.h"
 
+#include "src/base/largest.h"
 #include "src/base/mem_place.h"
 
 #include <math.h>
@@ -186,11 +187,7 @@ static norma_status measure(norma_gradient *g)
 
 bool norma_gradient_rescale(int64_t count, double *v, int64_t *exponent)
 {
-    double largest = 0;
-    for (int64_t k = 0; k < count; k++) {
-        double x = fabs(v[k]);
-        largest = x > largest || isnan(x) ? x : largest;
-    }
+    const double largest = norma_largest_magnitude(count, v);
     if (!isfinite(largest))
         return false;
     const int shift = largest > 0 ? ilogb(largest) : 0;
@@ -293,9 +290,8 @@ void norma_gradient_load(norma_gradient *g)
 static norma_status weight_norm(norma_gradient *g, const double *h, int64_t h_exponent)
 {
     const int64_t count = g->spec->width * g->spec->batch;
-    double largest = 0, norm = 0;
-    for (int64_t k = 0; k < count; k++)
-        largest = fmax(largest, fabs(h[k]));
+    const double largest = norma_largest_magnitude(count, h);
+    double norm = 0;
     const int shift = largest > 0 ? -ilogb(largest) : 0;
     NORMA_TRY(norma_gradient_weights_norm(&g->weights, g->v, h, shift, &norm));
     g->log_norm[g->layer] = log(norm) + (double)(g->v_exponent + h_exponent - shift) * log_2;

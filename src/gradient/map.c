@@ -1,5 +1,6 @@
 #include "src/gradient/map.h"
 
+#include "src/base/largest.h"
 #include "src/base/mem_place.h"
 
 #include <math.h>
@@ -49,9 +50,8 @@ void norma_gradient_map_clear(norma_gradient_map *map)
 /* x[n] becomes w; returns s. The largest element is taken out, so that squares stay in range. */
 static double normalize_row(int64_t n, bool centered, double eps, double *x)
 {
-    double largest = 0, sum = 0, square = 0;
-    for (int64_t j = 0; j < n; j++)
-        largest = fmax(largest, fabs(x[j]));
+    const double largest = norma_largest_magnitude(n, x);
+    double sum = 0, square = 0;
     const int shift = largest > 0 ? ilogb(largest) : 0;
     const double unit = ldexp(1, -shift);
     for (int64_t j = 0; j < n; j++)
@@ -83,8 +83,9 @@ static void normalize_columns(norma_gradient_map *map)
     double *w = map->w, *mean = map->mean, *unit = map->dot, *square = map->factor;
     for (int64_t j = 0; j < n; j++)
         unit[j] = mean[j] = square[j] = 0;
-    for (int64_t k = 0; k < d * n; k++)
-        unit[k % n] = fmax(unit[k % n], fabs(w[k]));
+    for (int64_t i = 0; i < d; i++)
+        for (int64_t j = 0; j < n; j++)
+            unit[j] = fabs(w[i * n + j]) > unit[j] ? fabs(w[i * n + j]) : unit[j];
     for (int64_t j = 0; j < n; j++)
         unit[j] = unit[j] > 0 ? ldexp(1, -ilogb(unit[j])) : 1;
     for (int64_t i = 0; i < d; i++)

@@ -2,9 +2,11 @@
 #include "tests/harness/harness.h"
 
 #include "src/base/index.h"
+#include "src/base/largest.h"
 #include "src/base/mem.h"
 
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 static void test_first_error_stays(void **state)
@@ -100,12 +102,32 @@ static void test_shares_cover_and_balance(void **state)
         }
 }
 
+/* Against what is put in, for every length and place of the largest element; NaN wins. */
+static void test_largest_magnitude(void **state)
+{
+    double x[11];
+    (void)state;
+    for (int64_t n = 0; n <= 11; n++)
+        for (int64_t at = 0; at < n; at++) {
+            for (int64_t k = 0; k < n; k++)
+                x[k] = k % 2 ? -1e-310 : 0.5;
+            x[at] = at % 2 ? 2.5 : -2.5;
+            assert_true(norma_largest_magnitude(n, x) == 2.5);
+            x[at] = -INFINITY;
+            assert_true(isinf(norma_largest_magnitude(n, x)));
+            x[at] = -NAN;
+            assert_true(isnan(norma_largest_magnitude(n, x)));
+        }
+    assert_true(norma_largest_magnitude(0, x) == 0);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_first_error_stays),
     cmocka_unit_test(test_long_messages_are_cut),
     cmocka_unit_test(test_exit_codes),
     cmocka_unit_test(test_memory),
     cmocka_unit_test(test_index),
+    cmocka_unit_test(test_largest_magnitude),
     cmocka_unit_test(test_shares_cover_and_balance),
 };
 
