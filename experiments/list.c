@@ -9,9 +9,12 @@
 #include "experiments/subcommands.h"
 
 #include "io/config/config_read.h"
+#include "io/input/dataset.h"
 #include "mpi/layer/solver.h"
 #include "mpi/runtime/log.h"
+#include "mpi/spectrum/spectrum.h"
 #include "src/align/searches.h"
+#include "src/chain/input.h"
 #include "src/chain/observables.h"
 #include "src/chain/spec.h"
 #include "src/claims/claim.h"
@@ -45,6 +48,10 @@ static const family families[] = {
     {"constructions", "what stands for a target layer (reconstruct --construction)",
      &norma_construction_names},
     {"width-rules", "unknowns of a source pair (reconstruct --width-rule)", &norma_width_names},
+    {"methods", "how singular values are measured (spectrum --method)",
+     &norma_spectrum_method_names},
+    {"inputs", "batches at layer 0 that are drawn (chain --input)", &norma_chain_input_names},
+    {"datasets", "images with a name (reconstruct --dataset)", &norma_dataset_names},
     {"losses", "what norma gradient differentiates (gradient --loss)", &norma_gradient_loss_names},
     {"claims", "of the papers (claims --claim)", &norma_claim_names},
     {"activations", "functions of networks (reconstruct --activation) and chains (chain --act)",

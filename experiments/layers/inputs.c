@@ -17,12 +17,8 @@
  * kind, or unknown, which counts as one for the message that lists the kinds. Collective. */
 static bool names_source(const norma_runtime *runtime, const char *text)
 {
-    static const char *const sets[] = {"fashion-mnist", "cifar-10", "cifar-100"};
     norma_chain_input_kind kind = NORMA_CHAIN_INPUT_GIVEN;
-    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++)
-        if (strcmp(text, sets[i]) == 0)
-            return true;
-    if (strchr(text, '.') || strchr(text, '/'))
+    if (norma_dataset_is_named_local(text) || strchr(text, '.') || strchr(text, '/'))
         return true;
     if (norma_chain_input_parse(text, &kind) == NORMA_OK)
         return false;

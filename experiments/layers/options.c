@@ -8,9 +8,6 @@
 
 #include <stddef.h>
 
-static const char *const input_kinds[] = {
-    "gaussian", "near-collinear", "near-basis", "diagonal",  "degenerate",
-    "rank-one", "fashion-mnist",  "cifar-10",   "cifar-100", NULL};
 const norma_option norma_layer_options[] = {
     {.name = "preset",
      .type = NORMA_OPTION_CHOICE,
@@ -99,7 +96,7 @@ const norma_option norma_layer_options[] = {
      .unset_text = "as the preset says",
      .placeholder = "NAME",
      .names = &norma_activation_names,
-     .help = "Activation; two take a parameter, as in leaky-relu:0.2 and hermite:3."},
+     .help = "Activation; some take a parameter behind a colon, as in leaky-relu:0.2."},
     {.name = "act-scale",
      .type = NORMA_OPTION_REAL,
      .many = NORMA_SWEEP,
@@ -143,12 +140,11 @@ const norma_option norma_layer_input_options[] = {
      .group = "Input",
      .placeholder = "KIND|NAME|FILE|FOLDER",
      .default_text = "gaussian",
-     .choices = input_kinds,
-     .help = "The batch at layer 0: drawn, or an HDF5 file with /H0 [d, N], or the "
-             "first images of a data set, one a column, which settle the width: fashion-mnist, "
-             "cifar-10, cifar-100, a file, FILE.h5:PATH or a folder as reconstruct --dataset "
-             "takes. A comma "
-             "within a name is written \\,"},
+     .names = &norma_chain_input_names,
+     .help = "The batch at layer 0: drawn, or an HDF5 file with /H0 [d, N], or the first images of "
+             "a data set, one a column, which settle the width: a name of norma list datasets, a "
+             "file, FILE.h5:PATH or a folder as reconstruct --dataset takes. A comma within a name "
+             "is written \\,"},
     {.name = "input-scale",
      .type = NORMA_OPTION_REAL,
      .group = "Input",
@@ -165,7 +161,7 @@ const norma_option norma_layer_input_options[] = {
      .group = "Input",
      .unset_text = "the kind's own",
      .min = NORMA_AT_LEAST(0),
-     .help = "Distance of near-collinear, near-basis and rank-one, entries of diagonal."},
+     .help = "epsilon of the kinds of input that have one."},
     {.name = "input-distinct",
      .type = NORMA_OPTION_INTEGER,
      .many = NORMA_SWEEP,
@@ -189,9 +185,10 @@ static norma_status check_epsilon(const norma_config *config)
         else if (norma_chain_input_has_epsilon(kind))
             return NORMA_OK;
     }
-    return NORMA_FAIL(norma_config_blame(config, "input-epsilon"),
-                      "%s: is for --input near-collinear, near-basis, diagonal and rank-one",
-                      norma_config_where(config, "input-epsilon"));
+    char known[128];
+    return NORMA_FAIL(norma_config_blame(config, "input-epsilon"), "%s: is for --input %s",
+                      norma_config_where(config, "input-epsilon"),
+                      norma_names_join(&norma_chain_input_epsilon_names, known, sizeof known));
 }
 
 norma_status norma_layer_options_check(const norma_config *config)

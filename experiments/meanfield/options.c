@@ -4,9 +4,21 @@
 #include "src/config/config_common.h"
 
 /* In the order of norma_kernel_variant, then the two of batch normalization. */
-static const char *const variants[] = {"none",    "pre-rms", "post-rms",    "pre-ln",
-                                       "post-ln", "bn",      "bn-centered", NULL};
 enum { VARIANT_BN = NORMA_N_KERNEL_VARIANTS, VARIANT_BN_CENTERED };
+static const struct {
+    const char *name, *summary;
+} variants[] = {
+    [NORMA_KERNEL_NONE] = {"none", "the activation divided by the root of its mean square"},
+    [NORMA_KERNEL_PRE_RMS] = {"pre-rms",
+                              "RMS normalization in front of it; at infinite width as none"},
+    [NORMA_KERNEL_POST_RMS] = {"post-rms", "RMS normalization behind it; as none"},
+    [NORMA_KERNEL_PRE_LN] = {"pre-ln", "layer normalization in front of it; as none"},
+    [NORMA_KERNEL_POST_LN] = {"post-ln",
+                              "layer normalization behind it: its mean is subtracted first"},
+    [VARIANT_BN] = {"bn", "batch normalization: follows the Gram matrix of a whole batch"},
+    [VARIANT_BN_CENTERED] = {"bn-centered", "as bn, the mean over the batch subtracted before"},
+};
+static const norma_names variant_names = NORMA_NAMES("variant", "variants", variants);
 
 static const norma_option options[] = {
     {.name = "act",
@@ -15,18 +27,17 @@ static const norma_option options[] = {
      .group = "Layer",
      .default_text = "relu",
      .placeholder = "NAME",
-     .help = "Activation: identity, relu, leaky-relu:A, tanh, sin, sigmoid, gelu, selu, exp, silu, "
-             "softplus, erf, hermite:K, or a sum of normalized Hermite polynomials by its "
-             "coefficients, hermite-sum:C0,C1,... (numbers behind such a name belong to it)."},
+     .names = &norma_activation_names,
+     .help = "Activation, or a sum of normalized Hermite polynomials by its coefficients, "
+             "hermite-sum:C0,C1,... (numbers behind such a name belong to it). Some activations "
+             "take a parameter behind a colon, as in leaky-relu:0.2."},
     {.name = "variant",
      .type = NORMA_OPTION_CHOICE,
      .many = NORMA_SWEEP,
      .group = "Layer",
      .default_text = "none",
-     .choices = variants,
-     .help = "Normalization of the layer. none divides the activation by the root of its mean "
-             "square, and so do pre-rms, post-rms and pre-ln at infinite width; post-ln subtracts "
-             "its mean as well. bn and bn-centered follow the Gram matrix of a whole batch."},
+     .names = &variant_names,
+     .help = "Normalization of the layer, and what follows from it at infinite width."},
     {.name = "batch",
      .type = NORMA_OPTION_INTEGER,
      .many = NORMA_SWEEP,

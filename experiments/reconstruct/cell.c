@@ -156,13 +156,15 @@ bool norma_reconstruct_is_exact(const norma_reconstruct_cell *cell)
 /* An epsilon that nothing can use: no sweep over activations brings one that is approximate. */
 static norma_status check_epsilon(const norma_config *config, const norma_reconstruct_cell *cell)
 {
+    char curved[NORMA_ACTIVATION_LIST];
     if (!norma_config_has(config, "epsilon") || norma_sweep_dimensions_has(config, "activation") ||
         !norma_reconstruct_is_exact(cell))
         return NORMA_OK;
     return NORMA_FAIL(norma_config_blame(config, "epsilon"),
-                      "%s: every activation of the source is exact; give --activation tanh, "
-                      "sigmoid, gelu, silu or softplus, or leave epsilon out",
-                      norma_config_where(config, "epsilon"));
+                      "%s: every activation of the source is exact; leave epsilon out, which is "
+                      "for %s",
+                      norma_config_where(config, "epsilon"),
+                      norma_names_join(&norma_activation_curved_names, curved, sizeof curved));
 }
 
 /* Known before anything is solved. */

@@ -12,6 +12,7 @@
 #include "experiments/reconstruct/options.h"
 #include "experiments/reconstruct/setup.h"
 #include "io/config/config_read.h"
+#include "io/input/dataset.h"
 #include "io/result/result_read.h"
 #include "mpi/runtime/agree.h"
 #include "mpi/runtime/log.h"
@@ -38,7 +39,8 @@ static const norma_option options[] = {
      .group = "Data",
      .placeholder = "NAME|FILE|FOLDER",
      .unset_text = "as in the file",
-     .help = "Images for the comparison."},
+     .names = &norma_dataset_names,
+     .help = "Images for the comparison, as reconstruct takes them."},
     {.name = "samples",
      .type = NORMA_OPTION_INTEGER,
      .group = "Data",

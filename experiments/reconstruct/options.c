@@ -8,6 +8,7 @@
 #include "experiments/reconstruct/construct/teacher.h"
 #include "experiments/reconstruct/plan.h"
 #include "experiments/reconstruct/statistics.h"
+#include "io/input/dataset.h"
 #include "mpi/layer/solver.h"
 #include "src/config/config_common.h"
 #include "src/features/width_rule.h"
@@ -53,10 +54,7 @@ static const norma_option target_options[] = {
      .default_text = "pair",
      .names = &norma_construction_names,
      .help =
-         "What stands for a target layer. pair: one source pair. low-rank: two pairs, for the "
-         "factors by singular values; layer L becomes layers 2 L and 2 L + 1. skip: one source "
-         "layer for each block of inputs. deep: a product of --depth frozen layers. teacher: one "
-         "pair for a network of --width neurons that is drawn, and run on drawn inputs."},
+         "What stands for a target layer. With low-rank layer L becomes layers 2 L and 2 L + 1."},
     {.name = "depth",
      .type = NORMA_OPTION_INTEGER,
      .many = NORMA_SWEEP,
@@ -206,8 +204,9 @@ static const norma_option options[] = {
      .group = "Source",
      .names = &norma_activation_network_names,
      .unset_text = "the target layer's own",
-     .help = "Activation inside the source pairs, of all layers. relu, leaky-relu and identity are "
-             "exact; the others are nearly linear where they are used, to --epsilon."},
+     .help =
+         "Activation inside the source pairs, of all layers. Those that are linear on each side "
+         "of 0 are exact; the others are nearly linear where they are used, to --epsilon."},
     {.name = "epsilon",
      .type = NORMA_OPTION_REAL,
      .many = NORMA_SWEEP,
@@ -217,8 +216,8 @@ static const norma_option options[] = {
      .min = NORMA_ABOVE(0),
      .max = NORMA_AT_MOST(1e300),
      .help = "Largest error of a layer's outputs (before the target's activation) that the "
-             "nonlinearity of tanh, sigmoid, gelu, silu or softplus may cause; refused, with the "
-             "least attainable one, where rounding alone exceeds it."},
+             "nonlinearity of a source's activation may cause; refused, with the least attainable "
+             "one, where rounding alone exceeds it."},
     {.name = "bound",
      .type = NORMA_OPTION_CHOICE,
      .many = NORMA_SWEEP,
@@ -337,10 +336,10 @@ static const norma_option options[] = {
      .group = "Data",
      .placeholder = "NAME|FILE[:PATH]|FOLDER",
      .unset_text = "source and target are not run",
-     .help = "Images for bounds and comparison: fashion-mnist (Debian's dataset-fashion-mnist, or "
-             "NORMA_DATA), cifar-10 or cifar-100 (binary version, in NORMA_DATA), an IDX file of "
-             "images, CIFAR's FILE.bin, a folder with either, or FILE.h5:/images [n, channels, "
-             "height, width] with /labels."},
+     .names = &norma_dataset_names,
+     .help = "Images for bounds and comparison: a data set by its name, an IDX file of images, "
+             "CIFAR's FILE.bin, a folder with either, or FILE.h5:/images [n, channels, height, "
+             "width] with /labels."},
     {.name = "samples",
      .type = NORMA_OPTION_INTEGER,
      .group = "Data",

@@ -110,12 +110,13 @@ norma_status norma_reconstruct_skip_init(const norma_config *config,
 static norma_status check_activation(const norma_reconstruct_cell *cell, int64_t number)
 {
     const norma_activation *activation = &cell->layers[number].activation;
+    char known[NORMA_ACTIVATION_LIST];
     if (cell->residual != NORMA_RESIDUAL_OUTER || norma_linear_region_is_exact(activation))
         return NORMA_OK;
     return NORMA_FAIL(NORMA_CONFIG,
-                      "an outer skip works with relu, leaky-relu and identity only: the scale that "
-                      "brings %s into its linear region would rescale the skip; use --residual "
-                      "inner",
+                      "an outer skip works with %s only: the scale that brings %s into its linear "
+                      "region would rescale the skip; use --residual inner",
+                      norma_names_join(&norma_activation_homogeneous_names, known, sizeof known),
                       norma_activation_name(activation->kind));
 }
 

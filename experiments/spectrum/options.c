@@ -4,6 +4,7 @@
 #include "experiments/job/pair.h"
 #include "experiments/job/pair_options.h"
 #include "experiments/job/plan_options.h"
+#include "mpi/spectrum/spectrum.h"
 #include "src/config/config_common.h"
 #include "src/features/width_rule.h"
 #include "src/random/law.h"
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const methods[] = {"auto", "svd", "quadrature", "edges", NULL};
 static const char *const reductions[] = {"auto", "library", "two-stage", NULL};
 
 static const norma_option rule_options[] = {
@@ -34,11 +34,8 @@ static const norma_option options[] = {
      .many = NORMA_SWEEP,
      .group = "Method",
      .default_text = "auto",
-     .choices = methods,
-     .help = "svd: all singular values of the assembled matrix. quadrature: their distribution by "
-             "Golub-Kahan processes from random vectors, with brackets, without a matrix. edges: "
-             "the largest and the smallest value by one such process. auto: svd where it fits the "
-             "memory and takes minutes, else quadrature."},
+     .names = &norma_spectrum_method_names,
+     .help = "How the singular values are measured."},
     {.name = "reduction",
      .type = NORMA_OPTION_CHOICE,
      .many = NORMA_SWEEP,

@@ -11,7 +11,8 @@ static const double level = 0.95;
 /* Part of the largest value that grids go beyond it. */
 static const double margin = 0.1;
 
-static const char *const method_names[] = {"auto", "svd", "quadrature", "edges"};
+#define NAME(number, name, summary) name,
+static const char *const method_names[] = {NORMA_SPECTRUM_METHODS(NAME)};
 
 #define SCALAR(label, kind, unit, text)                                                            \
     {                                                                                              \

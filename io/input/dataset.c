@@ -42,6 +42,33 @@ typedef struct parts {
     norma_labels labels;
 } parts;
 
+/* The data sets known by a name. Files in a folder of its own come before Fashion-MNIST, and behind
+ * all names of files CIFAR. */
+static const char fashion_mnist[] = "fashion-mnist";
+static const struct {
+    const char *name, *summary;
+    const char *folder, *file; /* of CIFAR: where its archive unpacks to, and the test images */
+} named[] = {
+    {fashion_mnist, "from NORMA_DATA or Debian's package dataset-fashion-mnist", NULL, NULL},
+    {"cifar-10", "its binary version, from NORMA_DATA", "cifar-10-batches-bin", "test_batch.bin"},
+    {"cifar-100", "its binary version, from NORMA_DATA", "cifar-100-binary", "test.bin"},
+};
+const norma_names norma_dataset_names = NORMA_NAMES("data set", "data sets", named);
+
+/* The index in the table; -1 where there is none. */
+static int find_named(const char *name)
+{
+    for (int i = 0; i < (int)norma_dataset_names.n; i++)
+        if (strcmp(name, named[i].name) == 0)
+            return i;
+    return -1;
+}
+
+bool norma_dataset_is_named_local(const char *name)
+{
+    return find_named(name) >= 0;
+}
+
 static bool is_file(const char *path)
 {
     struct stat info;
@@ -96,12 +123,11 @@ static norma_status find_fashion_mnist(char path[PATH_LENGTH])
         data ? data : "not set");
 }
 
-/* cifar-10 and cifar-100, as their archives unpack into NORMA_DATA. */
-static norma_status find_named_cifar(const char *name, char path[PATH_LENGTH])
+/* A CIFAR of the table, as its archive unpacks into NORMA_DATA. */
+static norma_status find_named_cifar(int i, char path[PATH_LENGTH])
 {
-    bool ten = strcmp(name, "cifar-10") == 0;
-    const char *folder_name = ten ? "cifar-10-batches-bin" : "cifar-100-binary";
-    const char *file = ten ? "test_batch.bin" : "test.bin";
+    const char *folder_name = named[i].folder;
+    const char *file = named[i].file;
     const char *data = getenv("NORMA_DATA");
     char folder[PATH_LENGTH];
     if (data) {
@@ -113,7 +139,7 @@ static norma_status find_named_cifar(const char *name, char path[PATH_LENGTH])
     return NORMA_FAIL(NORMA_CONFIG,
                       "%s: %s is not in NORMA_DATA (%s), nor in %s there; unpack the archive of "
                       "the binary version and set NORMA_DATA to the folder it stands in",
-                      name, file, data ? data : "not set", folder_name);
+                      named[i].name, file, data ? data : "not set", folder_name);
 }
 
 static norma_status find_in(const char *folder, char path[PATH_LENGTH], parts *found)
@@ -190,7 +216,8 @@ static norma_status find_inside(const char *name, char path[PATH_LENGTH], parts 
 static norma_status find_root(const char *name, char path[PATH_LENGTH], parts *found)
 {
     bool inside = false;
-    if (strcmp(name, "fashion-mnist") == 0) {
+    char known[128];
+    if (strcmp(name, fashion_mnist) == 0) {
         found->in_folder = true;
         return find_fashion_mnist(path);
     }
@@ -201,14 +228,12 @@ static norma_status find_root(const char *name, char path[PATH_LENGTH], parts *f
     NORMA_TRY(find_inside(name, path, found, &inside));
     if (inside)
         return NORMA_OK;
-    if (strcmp(name, "cifar-10") == 0 || strcmp(name, "cifar-100") == 0) {
+    if (find_named(name) >= 0) {
         found->kind = FILE_CIFAR;
-        return find_named_cifar(name, path);
+        return find_named_cifar(find_named(name), path);
     }
-    return NORMA_FAIL(NORMA_CONFIG,
-                      "data set %s: no such file or folder, nor a known name (fashion-mnist, "
-                      "cifar-10, cifar-100)",
-                      name);
+    return NORMA_FAIL(NORMA_CONFIG, "data set %s: no such file or folder, nor a known name (%s)",
+                      name, norma_names_join(&norma_dataset_names, known, sizeof known));
 }
 
 static norma_status read_idx_root(int64_t n_images, norma_dataset *dataset, parts *read)

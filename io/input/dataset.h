@@ -2,12 +2,20 @@
 #define NORMA_IO_INPUT_DATASET_H
 /* Data sets of images: IDX files, as Fashion-MNIST comes, CIFAR's binary files, both plain or gzip,
  * and datasets of HDF5 files. */
+#include "src/base/names.h"
 #include "src/network/images.h"
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct norma_dataset norma_dataset;
+
+/* The data sets that have a name. */
+extern const norma_names norma_dataset_names;
+
+/* Is `name` one of them, letter by letter? Local. */
+bool norma_dataset_is_named_local(const char *name);
 
 /* Reads the first n_images test images and their labels. `name` is
  *   "fashion-mnist"  found in $NORMA_DATA or where Debian's dataset-fashion-mnist puts it;

@@ -40,10 +40,15 @@ static int64_t fewer(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+#define LINE(number, name, summary) {name, summary},
+static const struct {
+    const char *name, *summary;
+} methods[] = {NORMA_SPECTRUM_METHODS(LINE)};
+const norma_names norma_spectrum_method_names = NORMA_NAMES("method", "methods", methods);
+
 const char *norma_spectrum_method_name(norma_spectrum_method method)
 {
-    static const char *const names[] = {"auto", "svd", "quadrature", "edges"};
-    return names[method];
+    return methods[method].name;
 }
 
 static int64_t count_rows(const norma_spectrum_problem *problem)

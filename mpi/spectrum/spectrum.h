@@ -9,6 +9,7 @@
  *     edges       the largest and the smallest value by one such process
  */
 #include "mpi/values/singular.h"
+#include "src/base/names.h"
 #include "src/base/status.h"
 #include "src/features/width_rule.h"
 #include "src/random/tensor.h"
@@ -17,13 +18,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* clang-format off */
+#define NORMA_SPECTRUM_METHODS(METHOD) \
+    METHOD(AUTO,       "auto",       "svd where it fits the memory and takes minutes, else quadrature") \
+    METHOD(SVD,        "svd",        "all singular values of the assembled matrix") \
+    METHOD(QUADRATURE, "quadrature", "their distribution by Golub-Kahan processes from random vectors, with brackets, without a matrix") \
+    METHOD(EDGES,      "edges",      "the largest and the smallest value by one such process")
+/* clang-format on */
+
+#define NORMA_SPECTRUM_METHOD_NUMBER(number, name, summary) NORMA_SPECTRUM_##number,
 typedef enum norma_spectrum_method {
-    NORMA_SPECTRUM_AUTO, /* svd where it fits and takes minutes, else quadrature */
-    NORMA_SPECTRUM_SVD,
-    NORMA_SPECTRUM_QUADRATURE,
-    NORMA_SPECTRUM_EDGES,
-    NORMA_N_SPECTRUM_METHODS
+    NORMA_SPECTRUM_METHODS(NORMA_SPECTRUM_METHOD_NUMBER) NORMA_N_SPECTRUM_METHODS
 } norma_spectrum_method;
+#undef NORMA_SPECTRUM_METHOD_NUMBER
+
+/* Indices: norma_spectrum_method. */
+extern const norma_names norma_spectrum_method_names;
 
 typedef struct norma_spectrum_problem {
     norma_khatri_rao_shape shape;
@@ -81,7 +91,7 @@ typedef norma_status (*norma_spectrum_after_probe)(void *context,
                                                    const norma_spectrum_result *result,
                                                    int64_t n_done);
 
-/* "auto", "svd", "quadrature", "edges"; a constant string. */
+/* A name of the table; a constant string. */
 const char *norma_spectrum_method_name(norma_spectrum_method method);
 
 /* Decides for n_ranks ranks of n_threads threads. Local and pure; refuses what

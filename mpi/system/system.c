@@ -144,7 +144,8 @@ norma_status norma_system_singular_local(const norma_system *system, double cond
     int64_t n_zero = norma_product_zero_features_local(system->product, &first);
     int64_t n_features = norma_product_n_features_local(system->product);
     const char *remedy = system->problem->n_features > n_features
-                             ? "use krylov, qr or svd, which take all features, or another source"
+                             ? "use a solver that takes all features, such as krylov, or another "
+                               "source"
                              : "use more features or another source; svd gives the pseudo-inverse";
     if (n_zero > 0)
         return NORMA_FAIL(NORMA_NUMERIC,

@@ -1,31 +1,55 @@
 #include "src/chain/input.h"
 
-#include "src/base/names.h"
 #include "src/base/rng.h"
 
 #include <math.h>
 #include <string.h>
 
-static const char *const names[NORMA_N_CHAIN_INPUTS] = {
-    "gaussian", "near-collinear", "near-basis", "diagonal", "degenerate", "rank-one", "given"};
-static const double default_epsilon[NORMA_N_CHAIN_INPUTS] = {0, 1e-5, 1e-3, 1e-6, 0, 5e-3, 0};
+static const struct {
+    const char *name, *summary;
+    double epsilon; /* unless given; 0: the kind has none */
+} kinds[NORMA_N_CHAIN_INPUTS] = {
+    [NORMA_CHAIN_INPUT_GAUSSIAN] = {"gaussian", "independent standard normal entries", 0},
+    [NORMA_CHAIN_INPUT_NEAR_COLLINEAR] =
+        {"near-collinear", "one Gaussian sample, plus epsilon times another for each", 1e-5},
+    [NORMA_CHAIN_INPUT_NEAR_BASIS] = {"near-basis",
+                                      "e_0 and (1 - epsilon) e_0 + epsilon e_j (THESIS Fig. 2.1)",
+                                      1e-3},
+    [NORMA_CHAIN_INPUT_DIAGONAL] = {"diagonal",
+                                    "1, epsilon, epsilon, ... on the diagonal (THESIS Fig. 2.2)",
+                                    1e-6},
+    [NORMA_CHAIN_INPUT_DEGENERATE] = {"degenerate",
+                                      "--input-distinct Gaussian samples, repeated in turn", 0},
+    [NORMA_CHAIN_INPUT_RANK_ONE] =
+        {"rank-one", "(1 - epsilon) I + epsilon u v^T, u and v uniform on [0, 1] (THESIS Fig. 6.1)",
+         5e-3},
+    [NORMA_CHAIN_INPUT_GIVEN] = {"given", "values handed in", 0},
+};
 
 static bool is_drawn(int64_t i)
 {
     return i != NORMA_CHAIN_INPUT_GIVEN;
 }
 
-static const norma_names drawn = NORMA_NAMES_OF("chain input", "chain inputs", names, is_drawn);
+static bool has_epsilon(int64_t i)
+{
+    return kinds[i].epsilon > 0;
+}
+
+const norma_names norma_chain_input_names =
+    NORMA_NAMES_OF("chain input", "chain inputs", kinds, is_drawn);
+const norma_names norma_chain_input_epsilon_names =
+    NORMA_NAMES_OF("chain input", "chain inputs with an epsilon", kinds, has_epsilon);
 
 bool norma_chain_input_has_epsilon(norma_chain_input_kind kind)
 {
-    return default_epsilon[kind] > 0;
+    return has_epsilon(kind);
 }
 
 norma_status norma_chain_input_parse(const char *text, norma_chain_input_kind *out)
 {
     int64_t k = 0;
-    NORMA_TRY(norma_names_find(&drawn, text, &k));
+    NORMA_TRY(norma_names_find(&norma_chain_input_names, text, &k));
     *out = (norma_chain_input_kind)k;
     return NORMA_OK;
 }
@@ -49,9 +73,9 @@ static norma_status check_values(const norma_chain_input *input, int64_t d, int6
 
 norma_status norma_chain_input_finish(norma_chain_input *input, int64_t d, int64_t n)
 {
-    const char *name = names[input->kind];
+    const char *name = kinds[input->kind].name;
     if (isnan(input->epsilon))
-        input->epsilon = default_epsilon[input->kind];
+        input->epsilon = kinds[input->kind].epsilon;
     if (!isfinite(input->epsilon) || input->epsilon < 0)
         return NORMA_FAIL(NORMA_CONFIG, "chain input %s: epsilon must be 0 or positive, not %g",
                           name, input->epsilon);

@@ -1,34 +1,38 @@
 #ifndef NORMA_CHAIN_INPUT_H
 #define NORMA_CHAIN_INPUT_H
 /* Inputs of chains: the d x N matrix that H_0 is made from. Samples are columns. */
+#include "src/base/names.h"
 #include "src/base/status.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The table in input.c says what each kind is. */
 typedef enum norma_chain_input_kind {
-    NORMA_CHAIN_INPUT_GAUSSIAN,       /* independent standard normals */
-    NORMA_CHAIN_INPUT_NEAR_COLLINEAR, /* one Gaussian sample, plus epsilon times another for each */
-    NORMA_CHAIN_INPUT_NEAR_BASIS,     /* e_0, (1 - epsilon) e_0 + epsilon e_j (THESIS Fig. 2.1) */
-    NORMA_CHAIN_INPUT_DIAGONAL,       /* 1, epsilon, epsilon, .. on the diagonal (Fig. 2.2) */
-    NORMA_CHAIN_INPUT_DEGENERATE,     /* n_distinct Gaussian samples, repeated in turn */
-    NORMA_CHAIN_INPUT_RANK_ONE,       /* (1 - epsilon) I + epsilon u v^T, u, v uniform on [0, 1]
-                                         (Fig. 6.1) */
-    NORMA_CHAIN_INPUT_GIVEN,          /* values handed in, from a file or a data set */
+    NORMA_CHAIN_INPUT_GAUSSIAN,
+    NORMA_CHAIN_INPUT_NEAR_COLLINEAR,
+    NORMA_CHAIN_INPUT_NEAR_BASIS,
+    NORMA_CHAIN_INPUT_DIAGONAL,
+    NORMA_CHAIN_INPUT_DEGENERATE,
+    NORMA_CHAIN_INPUT_RANK_ONE,
+    NORMA_CHAIN_INPUT_GIVEN, /* values handed in, from a file or a data set */
     NORMA_N_CHAIN_INPUTS
 } norma_chain_input_kind;
 
 typedef struct norma_chain_input {
     norma_chain_input_kind kind;
-    double epsilon;        /* NAN means the kind's default: 1e-5, 1e-3, 1e-6, -, 5e-3 */
+    double epsilon;        /* NAN means the kind's default */
     int64_t n_distinct;    /* of degenerate; 0 means max(1, N / 2) */
     const double *values;  /* GIVEN: [d][N], borrowed, equal for all replicas */
     int64_t rows, columns; /* GIVEN: the extents of values */
     int64_t row_length;    /* GIVEN: numbers from one row of values to the next; 0: columns */
 } norma_chain_input;
 
-/* "gaussian", "near-collinear", "near-basis", "diagonal", "degenerate", "rank-one", "given";
- * NORMA_CONFIG with the nearest known name. */
+/* The kinds that are drawn: all but GIVEN; those of them that have an epsilon. */
+extern const norma_names norma_chain_input_names;
+extern const norma_names norma_chain_input_epsilon_names;
+
+/* The kind of a name of norma_chain_input_names; NORMA_CONFIG with the nearest known name. */
 NORMA_MUST_USE norma_status norma_chain_input_parse(const char *text, norma_chain_input_kind *out);
 
 /* Does the kind have an epsilon? */

@@ -57,9 +57,10 @@ static norma_status check_request(const norma_chain *chain)
                           NORMA_OBSERVABLE_MAX_TAU, request->n_tau);
     if (norma_chain_wants_frame(chain) && (!norma_chain_spec_is_linear(spec) || columns ||
                                            spec->batch > spec->width || spec->bn_eps > 0))
-        return NORMA_FAIL(NORMA_CONFIG,
-                          "log_sigma_min and Lyapunov exponents need a linear chain with norm bn, "
-                          "bn-centered or none, no bn-eps, and a batch of at most the width");
+        return NORMA_FAIL(
+            NORMA_CONFIG,
+            "log_sigma_min and Lyapunov exponents need a linear chain without a norm of "
+            "columns (ln, rms), no bn-eps, and a batch of at most the width");
     for (int k = 0; k < NORMA_N_OBSERVABLES; k++) {
         const norma_observable_descriptor *o = norma_observable_get((norma_observable)k);
         if (!norma_chain_wants(chain, (norma_observable)k))

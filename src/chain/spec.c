@@ -184,11 +184,13 @@ static norma_status check_numbers(const norma_chain_spec *spec)
 static norma_status check_combination(const norma_chain_spec *spec)
 {
     const char *preset = presets[spec->preset].name;
+    char known[NORMA_ACTIVATION_LIST];
     if (spec->carry_norm && !norma_activation_is_homogeneous(&spec->activation))
-        return NORMA_FAIL(NORMA_CONFIG,
-                          "%s carries the norm in its logarithm, which needs identity, relu or "
-                          "leaky-relu; thesis5 is the unnormalized chain for other activations",
-                          preset);
+        return NORMA_FAIL(
+            NORMA_CONFIG,
+            "%s carries the norm in its logarithm, which only %s allow; thesis5 is "
+            "the unnormalized chain for other activations",
+            preset, norma_names_join(&norma_activation_homogeneous_names, known, sizeof known));
     if (spec->carry_norm && spec->norm != NORMA_CHAIN_NORM_NONE)
         return NORMA_FAIL(NORMA_CONFIG, "%s has no normalization; %s was asked for", preset,
                           norms[spec->norm].name);

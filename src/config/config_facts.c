@@ -63,8 +63,11 @@ void norma_config_facts_append(const norma_option *option, norma_text *out)
         norma_text_append(out, "%s%s", separator, norma_names_name(&names, i));
         separator = ", ";
     }
-    if (names.n > 0)
-        norma_text_append(out, option->names ? "a name below; " : "; ");
+    if (option->names)
+        norma_text_append(out, "a name below%s; ",
+                          option->type == NORMA_OPTION_CHOICE ? "" : ", or as described");
+    else if (names.n > 0)
+        norma_text_append(out, "; ");
     append_many(option, out);
     append_default(option, out);
     norma_text_append(out, "]");

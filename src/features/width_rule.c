@@ -21,8 +21,8 @@ static const choice residuals[NORMA_N_RESIDUALS] = {
     [NORMA_RESIDUAL_NONE] = {"none", "no skip connection"},
     [NORMA_RESIDUAL_INNER] = {"inner", "the skip joins behind the second normalization: the pair "
                                        "computes the target less the skip"},
-    [NORMA_RESIDUAL_OUTER] = {"outer", "the skip joins in front of it: gamma2 multiplies both "
-                                       "(relu, leaky-relu and identity only)"},
+    [NORMA_RESIDUAL_OUTER] = {"outer", "the skip joins in front of it: gamma2 multiplies both; "
+                                       "for activations that are linear on each side of 0"},
 };
 
 const norma_names norma_width_names = NORMA_NAMES("width rule", "width rules", widths);

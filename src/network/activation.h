@@ -56,6 +56,13 @@ extern const norma_activation_descriptor norma_activation_table[];
 extern const norma_names norma_activation_names;
 extern const norma_names norma_activation_network_names;
 
+/* The homogeneous ones, which are linear on each side of 0; those of networks that are not. */
+extern const norma_names norma_activation_homogeneous_names;
+extern const norma_names norma_activation_curved_names;
+
+/* Room for the names of a family of activations (norma_names_join). */
+#define NORMA_ACTIVATION_LIST 160
+
 /* Room for norma_activation_format. */
 #define NORMA_ACTIVATION_TEXT 40
 

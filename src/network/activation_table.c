@@ -285,31 +285,31 @@ const norma_activation_descriptor norma_activation_table[] = {
                                    .derivative = sigmoid,
                                    .curvature = sigmoid_slope},
     [NORMA_ACTIVATION_SIN] = {.name = "sin",
-                              .summary = "sine; chains only",
+                              .summary = "sine; not in networks",
                               .value = sine,
                               .derivative = sine_slope,
                               .curvature = sine_curvature,
                               .odd = true},
     [NORMA_ACTIVATION_SELU] = {.name = "selu",
-                               .summary = "scaled exponential linear unit; chains only",
+                               .summary = "scaled exponential linear unit; not in networks",
                                .value = selu,
                                .derivative = selu_slope,
                                .curvature = selu_curvature,
                                .kink = selu_kink},
     [NORMA_ACTIVATION_EXP] = {.name = "exp",
-                              .summary = "exponential; chains only",
+                              .summary = "exponential; not in networks",
                               .value = exponential,
                               .derivative = exponential,
                               .curvature = exponential},
     [NORMA_ACTIVATION_ERF] = {.name = "erf",
-                              .summary = "error function; chains only",
+                              .summary = "error function; not in networks",
                               .value = error_function,
                               .derivative = error_function_slope,
                               .curvature = error_function_curvature,
                               .odd = true},
     [NORMA_ACTIVATION_HERMITE] = {.name = "hermite",
                                   .summary = "hermite:K is He_K / sqrt(K!), of unit Gaussian norm; "
-                                             "chains only",
+                                             "not in networks",
                                   .value = hermite,
                                   .derivative = hermite_slope,
                                   .curvature = hermite_curvature,
@@ -325,6 +325,16 @@ static bool is_of_networks(int64_t i)
     return i < NORMA_N_ACTIVATIONS;
 }
 
+static bool is_homogeneous(int64_t i)
+{
+    return norma_activation_table[i].homogeneous;
+}
+
+static bool is_curved(int64_t i)
+{
+    return is_of_networks(i) && !is_homogeneous(i);
+}
+
 /* Names in PyTorch, Keras and JAX. */
 static const norma_synonym synonyms[] = {
     {"linear", "identity"}, {"none", "identity"},    {"leakyrelu", "leaky-relu"},
@@ -335,3 +345,7 @@ const norma_names norma_activation_names =
     NORMA_NAMES_WITH("activation", "activations", norma_activation_table, NULL, synonyms);
 const norma_names norma_activation_network_names = NORMA_NAMES_WITH(
     "activation", "activations of networks", norma_activation_table, is_of_networks, synonyms);
+const norma_names norma_activation_homogeneous_names = NORMA_NAMES_WITH(
+    "activation", "homogeneous activations", norma_activation_table, is_homogeneous, synonyms);
+const norma_names norma_activation_curved_names = NORMA_NAMES_WITH(
+    "activation", "curved activations", norma_activation_table, is_curved, synonyms);

@@ -14,9 +14,7 @@ static const double default_over_floor = 10;
 
 bool norma_linear_region_is_exact(const norma_activation *activation)
 {
-    return activation->kind == NORMA_ACTIVATION_IDENTITY ||
-           activation->kind == NORMA_ACTIVATION_RELU ||
-           activation->kind == NORMA_ACTIVATION_LEAKY_RELU;
+    return norma_activation_is_homogeneous(activation);
 }
 
 /* |phi(x) - x| for x at which it falls with x. */

@@ -206,6 +206,7 @@ static void shift(norma_layer *b, norma_layer *a, const double *lo, const double
 norma_status norma_low_rank_open(norma_network *factored)
 {
     double *range = NULL;
+    char known[NORMA_ACTIVATION_LIST];
     norma_status status = NORMA_OK;
     for (int64_t l = 0; l < factored->n_layers && status == NORMA_OK; l += 2) {
         norma_layer *b = &factored->layers[l];
@@ -214,11 +215,13 @@ norma_status norma_low_rank_open(norma_network *factored)
         int64_t r = b->n_channels_out;
         if (kind == NORMA_ACTIVATION_IDENTITY)
             continue;
-        if (kind != NORMA_ACTIVATION_RELU && kind != NORMA_ACTIVATION_LEAKY_RELU)
-            return NORMA_FAIL(NORMA_CONFIG,
-                              "layer %" PRId64 ": activation %s: low-rank shifts the channels "
-                              "between two factors only in front of relu, leaky-relu and identity",
-                              l / 2, norma_activation_name(kind));
+        if (!norma_activation_is_homogeneous(&a->activation))
+            return NORMA_FAIL(
+                NORMA_CONFIG,
+                "layer %" PRId64 ": activation %s: low-rank shifts the channels "
+                "between two factors only in front of %s",
+                l / 2, norma_activation_name(kind),
+                norma_names_join(&norma_activation_homogeneous_names, known, sizeof known));
         NORMA_TRY(NORMA_ALLOC(range, 2 * r));
         status = norma_bounds_propagate(factored, l + 1, range, range + r);
         if (status == NORMA_OK) {

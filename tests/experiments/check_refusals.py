@@ -159,7 +159,7 @@ def feature_cases(folder):
     yield "skip's law", SMALL + ["--residual", "inner", "--skip", "he-norml"], 2, "he-normal"
     yield "skip's file", SMALL + ["--residual", "inner", "--skip", "./missing.h5"], 2, "missing.h5"
     yield "kernel of an identity", SMALL + ["--residual", "inner", "--skip-kernel", "target"], 2, "--skip a law"
-    yield "outer skip and tanh", ["--target", targets["tanh"], "--residual", "outer"], 2, "an outer skip works with relu"
+    yield "outer skip and tanh", ["--target", targets["tanh"], "--residual", "outer"], 2, "an outer skip works with identity"
     yield "identity of 2 x 3", ["--c-out", "2", "--c-in", "3", "--residual", "outer"], 2, "an identity skip needs as many"
     yield ("no equation", ["--c-out", "3", "--c-in", "1", "--residual", "outer", "--skip", "normal", "--width-rule", "min"],
            2, "no equation is left")

@@ -139,7 +139,7 @@ def check_refusals(folder):
             (["--residual", "inner", "--skip", "he-norml"], "he-normal"),
             (["--residual", "inner", "--skip", "./missing.h5"], "missing.h5"),
             (["--residual", "inner", "--skip-kernel", "target"], "--skip a law"),
-            (["--residual", "outer", "--activation", "tanh"], "an outer skip works with relu"),
+            (["--residual", "outer", "--activation", "tanh"], "an outer skip works with identity"),
             (["--residual", "outer", "--c-out", 2], "an identity skip needs as many"),
             (["--residual", "outer", "--width-rule", "min", "--c-in", 1, "--skip", "normal"], "no equation is left"),
             (["--residual", "inner", "--skip", "./a.h5", "--c-in", "3,4"], "different shapes")), 2):
