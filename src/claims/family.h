@@ -3,9 +3,12 @@
 /* Internal to src/claims: the families of claims, and what their draws and sides share. Matrices
  * are row-major, of at most NORMA_CLAIM_WIDTH rows and columns. */
 #include "src/claims/claim.h"
+#include "src/claims/depth.h"
 #include "src/claims/feature_matrix.h"
+#include "src/claims/invariant.h"
 #include "src/claims/isometry.h"
 #include "src/claims/kernel.h"
+#include "src/claims/mean_field.h"
 #include "src/claims/orthogonality.h"
 #include "src/claims/rank.h"
 #include "src/claims/region.h"
@@ -16,9 +19,12 @@
  * X(name, place in the paper, statement, kind, equality, form, expected verdict, remark, sharpest
  * known left / right (0: 1), right side that says nothing (0: none), draw, sides). */
 #define NORMA_CLAIMS(X)                                                                            \
+    NORMA_CLAIMS_DEPTH(X)                                                                          \
     NORMA_CLAIMS_FEATURES(X)                                                                       \
+    NORMA_CLAIMS_INVARIANT(X)                                                                      \
     NORMA_CLAIMS_ISOMETRY(X)                                                                       \
     NORMA_CLAIMS_KERNEL(X)                                                                         \
+    NORMA_CLAIMS_MEAN_FIELD(X)                                                                     \
     NORMA_CLAIMS_ORTHOGONALITY(X)                                                                  \
     NORMA_CLAIMS_RANK(X)                                                                           \
     NORMA_CLAIMS_REGION(X)                                                                         \

@@ -123,6 +123,31 @@ NORMA_CLAIM_SIDES(fast)
     return layers(c, NORMA_KERNEL_CASE_FAST, LAYERS, out);
 }
 
+/* The first coefficient is not used: the others are scaled to kappa'(1) = 1, and it is what they
+ * leave of kappa(1) = 1. */
+NORMA_CLAIM_DRAW(critical_kernel)
+{
+    draw_terms(random, number, true, out);
+}
+
+NORMA_CLAIM_SIDES(critical)
+{
+    norma_claim_case scaled = *c;
+    double slope = 0, size = 0;
+    (void)random;
+    for (int k = 1; k < TERMS; k++)
+        slope += k * c->x[k] * c->x[k];
+    out->met = slope > 1e-12 && slope < 1e12;
+    if (!out->met)
+        return NORMA_OK;
+    for (int k = 1; k < TERMS; k++) {
+        scaled.x[k] /= sqrt(slope);
+        size += scaled.x[k] * scaled.x[k];
+    }
+    scaled.x[0] = sqrt(fmax(1 - size, 0));
+    return layers(&scaled, NORMA_KERNEL_CASE_CRITICAL, LAYERS, out);
+}
+
 NORMA_CLAIM_SIDES(inner_printed)
 {
     (void)random;

@@ -17,6 +17,9 @@
     X("thesis-5.11.2", "THESIS Thm 5.11",                                                          \
       "case 2: 1 - rho_l <= (1 - rho_0) kappa'(1)^l where kappa'(1) < 1", DETERMINISTIC, false,    \
       "printed", NOT_VIOLATED, NULL, 0, 0, fast_kernel, fast)                                      \
+    X("thesis-5.11.3", "THESIS Thm 5.11",                                                          \
+      "case 3: 1 - rho_l <= x / (l alpha x + 1), x = 1 - rho_0, where kappa'(1) = 1",              \
+      DETERMINISTIC, false, "printed", NOT_VIOLATED, NULL, 0, 0, critical_kernel, critical)        \
     X("thesis-5.11.4", "THESIS Thm 5.11",                                                          \
       "case 4: the printed bound around the inner fixed point, sixty layers", DETERMINISTIC,       \
       false, "printed", VIOLATED,                                                                  \

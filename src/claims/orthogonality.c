@@ -1,7 +1,9 @@
 /* THESIS chapter 2 and appendix A: V(H) = || H'H / ||H||_F^2 - 1 / n ||_F and the least singular
  * value of H with ||H||_F = 1, hatV = 1 / n - sigma_n^2. A case holds singular values. */
 #include "src/claims/family.h"
+#include "src/theory/lyapunov.h"
 
+#include <cblas.h>
 #include <math.h>
 #include <string.h>
 
@@ -155,5 +157,109 @@ NORMA_CLAIM_SIDES(contraction_mean)
     out->left = 1 / n - squares[at] * w[at] * w[at] / sum;
     out->right = (1 - 2.0 / 3 * least) * (1 / n - least);
     out->rounding = 1e-12;
+    return NORMA_OK;
+}
+
+/* n singular values, then d and the number of layers. */
+NORMA_CLAIM_DRAW(chain)
+{
+    int64_t n = norma_claim_integer(random, 2, 4);
+    out->rows = 1;
+    out->columns = out->n_free = n;
+    out->n = n + 2;
+    for (int64_t i = 0; i < n; i++)
+        out->x[i] = number % 2 ? norma_claim_normal(random) : 1;
+    out->x[n] = (double)norma_claim_integer(random, n, 60);
+    out->x[n + 1] = (double)norma_claim_integer(random, 1, 4);
+}
+
+/* V after some layers, in the frame of the singular vectors of each. */
+NORMA_CLAIM_SIDES(chain_gap)
+{
+    const int64_t n = c->columns;
+    const double d = c->x[n], layers = c->x[n + 1], alpha = 1 / sqrt((double)n);
+    double squares[WIDTH] = {0}, m[WIDTH * WIDTH], sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += c->x[i] * c->x[i];
+    out->met = sum > 0;
+    for (int64_t i = 0; i < n; i++)
+        squares[i] = c->x[i] * c->x[i] / sum;
+    for (int layer = 0; out->met && layer <= (int)layers; layer++) {
+        covariance(random, (int64_t)d, n, squares, m);
+        NORMA_TRY(norma_claim_singular(n, n, m, squares));
+    }
+    out->left = gap_of(n, squares);
+    out->right = 2 * pow(1 - 2 * alpha / 3, layers) + 3 * (double)n / (alpha * sqrt(d));
+    out->rounding = 1e-10;
+    return NORMA_OK;
+}
+
+/* Two values, equal in every second case: there the sides come nearest. */
+NORMA_CLAIM_DRAW(near_values)
+{
+    norma_claim_draw_two_values(random, number, out);
+    out->x[1] = number % 2 ? out->x[1] : 1;
+}
+
+/* p_2 = sigma_2 / (sigma_1 + sigma_2) for two samples, since w_1 / w_2 is Cauchy. */
+NORMA_CLAIM_SIDES(prediction)
+{
+    enum { D = 12 };
+    double squares[WIDTH] = {0}, least, m[4];
+    out->met = c->n == 2 && squares_of(c, squares, &least);
+    if (!out->met)
+        return NORMA_OK;
+    covariance(random, D, 2, squares, m);
+    double half = (m[0] - m[3]) / 2, gap = sqrt(half * half + m[1] * m[1]);
+    double share = sqrt(least) / (sqrt(least) + sqrt(1 - least));
+    out->left = (gap - (0.5 - share)) * (gap - (0.5 - share));
+    out->right = 1.0 / D;
+    out->rounding = 1e-12;
+    return NORMA_OK;
+}
+
+/* d, then i. */
+NORMA_CLAIM_DRAW(frame)
+{
+    int64_t d = norma_claim_integer(random, 3, 8);
+    out->rows = out->columns = 1;
+    out->n = 2;
+    out->n_free = 0;
+    out->x[0] = number ? (double)d : 8;
+    out->x[1] = number ? (double)norma_claim_integer(random, 1, d) : 1;
+}
+
+/* One layer in the frame of the chain's vectors, where W is normal again: the growth of sigma_i is
+ * the entry i of the triangular factor's diagonal. */
+static void grow(const norma_claim_case *c, norma_claim_random *random, double factor,
+                 norma_claim_sides *out)
+{
+    const int64_t d = (int64_t)c->x[0], last = (int64_t)c->x[1];
+    double columns[WIDTH * WIDTH] = {0}, norm = 0;
+    norma_claim_normals(random, d * last, columns);
+    for (int64_t k = 0; k < last; k++) {
+        double *column = columns + k * d;
+        for (int64_t s = 0; s < k; s++) {
+            const double *before = columns + s * d;
+            cblas_daxpy((int)d, -cblas_ddot((int)d, before, 1, column, 1), before, 1, column, 1);
+        }
+        norm = cblas_dnrm2((int)d, column, 1);
+        cblas_dscal((int)d, 1 / norm, column, 1);
+    }
+    out->met = true;
+    out->left = 2 * log(norm);
+    out->right = factor * norma_lyapunov_gaussian(d, last, 1);
+    out->rounding = 1e-10;
+}
+
+NORMA_CLAIM_SIDES(growth_printed)
+{
+    grow(c, random, 1, out);
+    return NORMA_OK;
+}
+
+NORMA_CLAIM_SIDES(growth)
+{
+    grow(c, random, 2, out);
     return NORMA_OK;
 }

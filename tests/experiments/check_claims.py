@@ -40,14 +40,26 @@ def same(label, a, b):
             program.check(equal, f"{label}: {name}/{key} is {b[name][key]}, expected {value}")
 
 
+def check_mean(label, name, claim, case):
+    """The left side of a claim on means by replicas of numpy, which may be off by 6 standard errors."""
+    got = claims_numpy.mean(name, case, int(claim["worst_rows"]), int(claim["worst_columns"]))
+    if got is not None:
+        allowed = 6 * np.hypot(got[1], float(claim["worst_error"]))
+        program.check(abs(got[0] - float(claim["worst_left"])) <= allowed,
+                      f"{label}: left side of {name} is {claim['worst_left']}, numpy has {got[0]}, tolerance {allowed}")
+
+
 def check_numpy(label, claims):
     """Both sides of the worst case, from the file."""
     n = 0
     for name, claim in claims.items():
-        if claim.get("n_met", 0) == 0 or np.any(claim["worst_error"] != 0):
+        if claim.get("n_met", 0) == 0:
             continue
         count = int(claim["worst_numbers"])
         case = claim["worst"][:count]
+        if claim["worst_error"] != 0:
+            check_mean(label, name, claim, case)
+            continue
         program.check(np.all(np.isfinite(case)), f"{label}: {name} has no worst case")
         got = claims_numpy.sides(name, case, int(claim["worst_rows"]), int(claim["worst_columns"]))
         if got is None:

@@ -2,6 +2,7 @@
 columns) -> (left, right), None where this file does not have the claim."""
 import numpy as np
 
+import claims_depth_numpy
 import claims_sources_numpy
 
 
@@ -168,7 +169,15 @@ SIDES = {
     "rank20-15-soft": soft_falls,
     "rank20-19": cosine,
     **claims_sources_numpy.SIDES,
+    **claims_depth_numpy.SIDES,
 }
+
+
+def mean(name, case, rows, columns):
+    """(Left side, its standard error) of a claim on means, None where there is none."""
+    if name not in claims_depth_numpy.MEANS:
+        return None
+    return claims_depth_numpy.MEANS[name](case[:rows * columns].reshape(rows, columns), case[rows * columns:])
 
 
 def sides(name, case, rows, columns):

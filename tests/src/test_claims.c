@@ -60,7 +60,7 @@ static void test_worst_case(void **state)
         }
 }
 
-/* The verdicts that no claim of the table has at present are within reach. */
+/* All verdicts are within reach. */
 static void test_verdicts(void **state)
 {
     double merged[NORMA_CLAIM_HEAD] = {0};
