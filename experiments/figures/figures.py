@@ -1,5 +1,6 @@
 """Shared by the plot.py of every figure: reads a result file of norma by names, draws bands of replicas, saves."""
 import argparse
+import glob
 import math
 import os
 import re
@@ -212,6 +213,43 @@ def gram_distance(script, description, option, symbol):
     ticks = [0.2, 0.5, 1, 2, 5, 10, 20, 50] if predict else [0.2, 0.5, 1, 2, 5]
     axes.set_yticks(ticks, [f"{t:g}" for t in ticks])
     axes.legend(title=title, title_fontsize=7, fontsize=7)
+    save(picture, given.output)
+
+
+def by_depth(path):
+    """Of a figure against depth: the result files NAME.h5 and NAME_<depth>.h5 beside it, by their depth, ascending."""
+    stem, found = os.path.splitext(path)[0], {}
+    for name in [path] + glob.glob(glob.escape(stem) + "_*.h5"):
+        if name == path or re.fullmatch(r"\d+", name[len(stem) + 1:-3]):
+            result = Result(name)
+            found[int(result.option("depth")[0])] = result
+    return dict(sorted(found.items()))
+
+
+def gradients_by_depth(script, description, panels, curves, layer):
+    """The plot.py of THESIS Fig. 6.2, 6.3, 6.5, C.10: log ||dL / dW|| of one layer against the depth of the network, a
+    panel for each value of the option `panels` and a curve for each one of `curves`."""
+    given = arguments(script, description)
+    results = by_depth(given.result)
+    some = next(iter(results.values()))
+    columns = some.option(panels)
+    picture, grid = plt.subplots(1, len(columns), figsize=(3.3 * len(columns) + 0.9, 3.0), squeeze=False)
+    for axes, column in zip(grid[0], columns):
+        for curve, color in zip(some.option(curves), COLORS):
+            where = {panels.replace("-", "_"): column, curves.replace("-", "_"): curve}
+            values = [r.get("log_grad_norm", **where)[:, list(r.layers("log_grad_norm")).index(layer)]
+                      for r in results.values()]
+            n_least = min(len(v) for v in values)
+            means, errors = band(axes, list(results), np.array([v[:n_least] for v in values]).T, str(curve), color,
+                                 marker="o", markersize=3)
+            print(f"{panels} {column}, {curves} {curve}: " + "  ".join(
+                f"{d}: {m:.3f} +- {e:.3f}" for d, m, e in zip(results, means, errors)))
+            depths = np.array(list(results), dtype=float)
+            print(f"    growth a layer from {depths[len(depths) // 2]:.0f} layers on: "
+                  f"{slope(depths[len(depths) // 2:], means[len(depths) // 2:]):.5f}")
+        axes.set(xlabel="layers of the network", xscale="log", title=f"{panels} {column}" if len(columns) > 1 else "")
+    grid[0, 0].set_ylabel(f"log norm of the gradient, layer {layer}")
+    grid[0, 0].legend(title=curves, title_fontsize=7)
     save(picture, given.output)
 
 

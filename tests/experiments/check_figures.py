@@ -19,7 +19,7 @@ import program
 FIGURES = os.path.join(program.SOURCE, "experiments", "figures")
 # What makes a run small, by subcommand and then by folder.
 SMALL = {"align": {"channels": "6", "excess": "-4", "replicas": "2"},
-         "chain": {"depth": "40", "replicas": "3", "width": "8,16"}, "meanfield": {"depth": "40", "grid": "11"},
+         "chain": {"depth": "40", "replicas": "3", "width": "8,16"}, "gradient": {"depth": "30", "replicas": "2", "width": "8"}, "meanfield": {"depth": "40", "grid": "11"},
          "spectrum": {"replicas": "2"}}
 SMALLER = {
     "check_closed_form": {"batch": "3,4"},
@@ -38,6 +38,7 @@ SMALLER = {
     "thesis_fig3_2": {"width": "16"},
     "thesis_fig3_3": {"batch": "4"},
     "thesis_fig3_4": {"width": "16", "batch": "4,8"},
+    "thesis_fig6_2": {"width": "8,16", "batch": "8", "input-distinct": "4"},
     "thesis_tablec1": {"width": "784", "batch": "4,8", "depth": "0"},
 }
 
