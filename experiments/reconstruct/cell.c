@@ -1,6 +1,7 @@
 /* A cell of the sweep: shapes, widths and target weights of its layers. */
 #include "experiments/job/sweep_dimensions.h"
 #include "experiments/reconstruct/construct/alignment.h"
+#include "experiments/reconstruct/construct/layers.h"
 #include "experiments/reconstruct/construct/teacher.h"
 #include "experiments/reconstruct/options.h"
 #include "experiments/reconstruct/setup.h"
@@ -198,34 +199,6 @@ static norma_status set_store(const norma_config *config, int64_t number,
     return NORMA_OK;
 }
 
-bool norma_reconstruct_wants_layer(const norma_config *config, int64_t layer)
-{
-    int64_t n_listed = norma_config_get_count(config, "layers");
-    if (norma_reconstruct_teacher_wanted(config))
-        return layer == 0;
-    for (int64_t k = 0; k < n_listed; k++)
-        if (norma_config_get_integer(config, k, "layers") == layer)
-            return true;
-    return n_listed == 0;
-}
-
-/* The layers of --layers, or all. */
-static norma_status mark_layers(const norma_config *config, norma_reconstruct_cell *cell)
-{
-    int64_t n_listed = norma_config_get_count(config, "layers");
-    for (int64_t i = 0; i < cell->n_layers; i++)
-        cell->layers[i].wanted = norma_reconstruct_wants_layer(config, i);
-    for (int64_t k = 0; k < n_listed; k++) {
-        int64_t number = norma_config_get_integer(config, k, "layers");
-        if (number >= cell->n_layers)
-            return NORMA_FAIL(norma_config_blame(config, "layers"),
-                              "%s: there is no layer %lld: the target has layers 0 to %lld",
-                              norma_config_where(config, "layers"), (long long)number,
-                              (long long)cell->n_layers - 1);
-    }
-    return NORMA_OK;
-}
-
 norma_status norma_reconstruct_cell_init(const norma_config *config,
                                          const norma_reconstruct_inputs *inputs, int64_t number,
                                          bool shapes_only, norma_reconstruct_cell *cell)
@@ -268,8 +241,9 @@ norma_status norma_reconstruct_cell_init(const norma_config *config,
 
     NORMA_TRY(NORMA_CALLOC(cell->layers, cell->network->n_layers));
     cell->n_layers = cell->network->n_layers;
-    NORMA_TRY(mark_layers(config, cell));
+    NORMA_TRY(norma_reconstruct_layers_check(config, cell->network));
     for (int64_t i = 0; i < cell->n_layers; i++) {
+        cell->layers[i].wanted = norma_reconstruct_layers_take(config, cell->network, i);
         if (!cell->layers[i].wanted)
             continue;
         norma_status status = init_layer(config, inputs, cell, i, shapes_only);

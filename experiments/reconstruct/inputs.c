@@ -1,5 +1,6 @@
 /* The files of a reconstruction, read once. */
 #include "experiments/reconstruct/construct/construction.h"
+#include "experiments/reconstruct/construct/layers.h"
 #include "experiments/reconstruct/construct/teacher.h"
 #include "experiments/reconstruct/samples.h"
 #include "experiments/reconstruct/setup.h"
@@ -21,7 +22,7 @@ static norma_status read_weights(const norma_runtime *runtime, const norma_confi
     norma_status status = NORMA_CALLOC(needed, network->n_layers);
     NORMA_GOTO(status, norma_agree(runtime->world, status));
     for (int64_t l = 0; l < network->n_layers; l++)
-        needed[l] = norma_reconstruct_wants_layer(config, l);
+        needed[l] = norma_reconstruct_layers_take(config, network, l);
     if (norma_config_has(config, "source")) {
         status = norma_source_read(runtime->world, norma_config_get_text(config, 0, "source"),
                                    network, needed, norma_reconstruct_skip_is_used(config),
@@ -73,6 +74,9 @@ static norma_status read_target(const norma_runtime *runtime, const norma_config
         return blame(config, "target", status);
     if (norma_config_has(config, "input-range"))
         status = declare_range(config, inputs->target);
+    if (status == NORMA_OK)
+        status = norma_reconstruct_layers_check_chain(config,
+                                                      norma_target_network_local(inputs->target));
     return norma_agree(runtime->world, status);
 }
 

@@ -50,7 +50,7 @@ static norma_status evaluation_cost(const need *n, int64_t n_ranks, norma_evalua
 {
     norma_source_shape *shapes = NULL;
     int64_t n_shapes = 0;
-    *cost = (norma_evaluate_cost){0, 0, 0, 0};
+    *cost = (norma_evaluate_cost){0};
     const norma_images *images = norma_reconstruct_cell_images(n->cell, n->inputs);
     if (!images)
         return NORMA_OK;
@@ -58,9 +58,10 @@ static norma_status evaluation_cost(const need *n, int64_t n_ranks, norma_evalua
     for (int64_t i = 0; i < n->cell->n_layers; i++)
         if (n->cell->layers[i].wanted)
             shapes[n_shapes++] = n->cell->layers[i].source_shape;
-    norma_evaluate_cost_local(n->cell->network, n_shapes, shapes, images->n_images, (int)n_ranks,
-                              n->n_threads, 0, cost);
+    norma_status status = norma_evaluate_cost_local(
+        n->cell->network, n_shapes, shapes, images->n_images, (int)n_ranks, n->n_threads, 0, cost);
     NORMA_FREE(shapes);
+    NORMA_TRY(status);
     double statistics = 0;
     for (int64_t i = 0; i < n->cell->n_layers; i++)
         if (n->cell->layers[i].wanted && n->cell->statistics == NORMA_STATISTICS_DATASET)
@@ -209,6 +210,10 @@ static norma_status print_cell(const need *n, const norma_plan_machine *machine,
                                      : machine->ranks_per_node));
     print_groups(groups, machine->n_ranks);
     norma_log_result("# memory a rank %s, node memory %s", peak, available);
+    if (evaluation.image_values > 0)
+        norma_log_result("# activations of an image: %lld values at once, of %lld in all",
+                         (long long)evaluation.image_values,
+                         (long long)evaluation.image_values_all);
     norma_log_result("# flops a cell %.3e: solution %.3e, evaluation %.3e", total,
                      replicas * solve_flops, replicas * evaluation.n_flops);
     if (n->cell->aligns) {

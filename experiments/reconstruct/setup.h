@@ -120,9 +120,6 @@ const norma_images *norma_reconstruct_cell_images(const norma_reconstruct_cell *
 bool norma_reconstruct_has_images(const norma_config *config,
                                   const norma_reconstruct_inputs *inputs);
 
-/* Is a target layer to be reconstructed, by --layers or by the construction? Local. */
-bool norma_reconstruct_wants_layer(const norma_config *config, int64_t layer);
-
 /* A text that distinguishes the target file's network from others; "" for a random target. Local.
  */
 enum { NORMA_RECONSTRUCT_DIGEST = 17 };

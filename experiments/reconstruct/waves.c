@@ -1,5 +1,6 @@
 #include "experiments/reconstruct/waves.h"
 #include "experiments/reconstruct/construct/construction.h"
+#include "experiments/reconstruct/construct/layers.h"
 #include "experiments/reconstruct/construct/orders.h"
 
 #include "experiments/job/queue.h"
@@ -390,13 +391,15 @@ static norma_status list_layers(waves *w)
 {
     const norma_config *config = w->run->config;
     int64_t n_layers = w->run->output.n_layers;
+    const norma_reconstruct_inputs *inputs = &w->run->inputs;
+    const norma_network *network = inputs->factored;
+    if (!network && inputs->target)
+        network = norma_target_network_local(inputs->target);
     NORMA_TRY(NORMA_ALLOC(w->wanted, n_layers));
     for (int64_t i = 0; i < n_layers; i++)
-        if (norma_reconstruct_wants_layer(config, i))
+        if (norma_reconstruct_layers_take(config, network, i))
             w->wanted[w->n_wanted++] = i;
-    if (w->n_wanted < n_layers && norma_config_has(config, "layers"))
-        norma_log_info("%lld of %lld layers are reconstructed, the others stay the target's own",
-                       (long long)w->n_wanted, (long long)n_layers);
+    norma_reconstruct_layers_print(config, network);
     return NORMA_OK;
 }
 

@@ -10,7 +10,8 @@ import os
 import h5py
 import numpy as np
 
-from target_layers import ACTIVATIONS, POOLS, TYPES, NotExpressible, canonical, pair, write_layers
+import target_graph
+from target_layers import ACTIVATIONS, POOLS, TYPES, NotExpressible, canonical, write_layers
 
 SAMPLES = 4
 # Of the largest output. Sums in another order differ by 1e-13 at most in any network of use.
@@ -26,18 +27,23 @@ class Mismatch(ValueError):
     """The file and the model give different outputs."""
 
 
-def convolve(x, weight, stride, padding):
-    """Cross-correlation of x [n, c0, h, w] with weight [c2, c0, kh, kw]; padding is (top, left, bottom,
+def convolve(x, weight, stride, padding, groups=1, dilation=(1, 1)):
+    """Cross-correlation of x [n, c0, h, w] with weight [c2, c0 / groups, kh, kw]; padding is (top, left, bottom,
     right). Zeros are outside."""
+    if groups > 1 and x.shape[1] % groups == 0 == len(weight) % groups:
+        parts = zip(np.split(x, groups, 1), np.split(weight, groups))
+        return np.concatenate([convolve(a, w, stride, padding, 1, dilation) for a, w in parts], 1)
     top, left, bottom, right = padding
     x = np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)))
-    extents = [(length - k) // s + 1 for length, k, s in zip(x.shape[2:], weight.shape[2:], stride)]
+    extents = [(length - d * (k - 1) - 1) // s + 1
+               for length, k, s, d in zip(x.shape[2:], weight.shape[2:], stride, dilation)]
     if x.shape[1] != weight.shape[1] or min(extents) < 1:
         raise NotExpressible(f"a convolution with weight {weight.shape} does not fit its input, {x.shape[1:]} with "
                              "padding (channels, height, width)")
     out = np.zeros((len(x), len(weight), *extents))
     for i, j in np.ndindex(*weight.shape[2:]):
-        rows, columns = (slice(at, at + s * (n - 1) + 1, s) for at, s, n in zip((i, j), stride, extents))
+        rows, columns = (slice(d * at, d * at + s * (n - 1) + 1, s)
+                         for at, s, n, d in zip((i, j), stride, extents, dilation))
         out += np.einsum("oc,nchw->nohw", weight[:, :, i, j], x[:, :, rows, columns], optimize=True)
     return out
 
@@ -49,19 +55,21 @@ def pool_max2(x):
     return x[:, :, :2 * height, :2 * width].reshape(n, c, height, 2, width, 2).max((3, 5))
 
 
-def apply_layer(group, x):
-    """One group of a target file, batch norm in evaluation mode."""
+def apply_kernel(group, kind, x):
+    """A convolution or linear layer, batch norm in evaluation mode, before its activation."""
     numbers = {name: dataset[...].astype(np.float64) for name, dataset in group.items()}
     weight, attributes = numbers["weight"], group.attrs
-    if canonical(attributes["type"], TYPES) == "linear":
+    if kind == "linear":
         x = x.reshape(len(x), -1)
         if x.shape[1] != weight.shape[1]:
             raise NotExpressible(f"{group.name}: the linear layer takes {weight.shape[1]} inputs, but {x.shape[1]} "
                                  "arrive")
         x = (x @ weight.T)[:, :, None, None]
     else:
-        stride, padding = pair(attributes.get("stride", 1)), pair(attributes.get("padding", 0))
-        x = convolve(x, weight, np.broadcast_to(stride, 2), np.broadcast_to(padding, 2).tolist() * 2)
+        stride, dilation = (np.broadcast_to(attributes.get(n, 1), 2).tolist() for n in ("stride", "dilation"))
+        padding = np.atleast_1d(attributes.get("padding", 0)).tolist()
+        padding = padding if len(padding) == 4 else 2 * np.broadcast_to(padding, 2).tolist()
+        x = convolve(x, weight, stride, padding, int(attributes.get("groups", 1)), dilation)
     def of_channels(values):
         return values[:, None, None]
     if "bias" in numbers:
@@ -69,7 +77,16 @@ def apply_layer(group, x):
     if "bn_var" in numbers:
         scale = numbers["bn_gamma"] / np.sqrt(numbers["bn_var"] + attributes.get("bn_eps", 1e-5))
         x = (x - of_channels(numbers["bn_mean"])) * of_channels(scale) + of_channels(numbers["bn_beta"])
-    name = canonical(attributes["activation"], ACTIVATIONS)
+    return x
+
+
+def apply_layer(group, values):
+    """One group of a target file, for the values of the groups that it reads."""
+    attributes = group.attrs
+    kind = canonical(attributes["type"], TYPES)
+    x = (apply_kernel(group, kind, values[0]) if kind in ("conv2d", "linear")
+         else target_graph.apply_node(group, kind, values))
+    name = canonical(attributes.get("activation", "identity"), ACTIVATIONS)
     slope = attributes.get("negative_slope", 0.01)
     x = np.where(x < 0, slope * x, x) if name == "leaky-relu" else FUNCTIONS[name](x)
     pool = canonical(attributes.get("pool", "none"), POOLS)
@@ -82,8 +99,14 @@ def forward(path, x):
         shape = tuple(np.atleast_1d(f.attrs["input_shape"]).tolist())
         shape = (1, *shape) if len(shape) == 2 else shape if len(shape) == 3 else (*shape, 1, 1)
         x = np.asarray(x, np.float64).reshape(len(x), *shape)
-        for name in sorted(f["layers"]):
-            x = apply_layer(f["layers"][name], x)
+        order = target_graph.ordered(f["layers"])
+        values = {target_graph.INPUT: x}
+        last = {name: at for at, (_, inputs) in enumerate(order) for name in inputs}
+        for at, (name, inputs) in enumerate(order):
+            values[name] = x = apply_layer(f["layers"][name], [values[n] for n in inputs])
+            for n in set(inputs):
+                if last[n] == at:
+                    del values[n]
     return x.reshape(len(x), -1)
 
 

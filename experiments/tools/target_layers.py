@@ -11,7 +11,9 @@ import numpy as np
 
 # Each name of a target file, then the names that other programs use. Capitals, '-' and '_' do not count.
 TYPES = {"conv2d": ("conv", "convolution", "convolution2d"),
-         "linear": ("dense", "fully-connected")}
+         "linear": ("dense", "fully-connected"),
+         "batchnorm": ("batch-normalization",), "add": (), "multiply": ("mul",), "concat": ("concatenate",),
+         "activation": (), "max-pool": (), "average-pool": (), "global-average-pool": (), "flatten": ()}
 ACTIVATIONS = {"identity": ("linear", "none"), "relu": (), "leaky-relu": (), "tanh": (), "sigmoid": ("logistic",),
                "gelu": (), "silu": ("swish",), "softplus": ()}
 POOLS = {"none": (), "max2": (), "global-average": ("global-average-pooling-2d",)}

@@ -88,6 +88,17 @@ NORMA_MUST_USE norma_status norma_h5_input_text_root(const norma_h5_input *input
                                                      const char *object, const char *name,
                                                      char *out, int length);
 
+/* All n members of a group in alphabetical order: names[n][length]. A longer name is refused. */
+NORMA_MUST_USE norma_status norma_h5_input_members_root(const norma_h5_input *input,
+                                                        const char *group, int64_t n, int length,
+                                                        char *names);
+
+/* A string attribute, scalar or with one axis: *n >= 1 texts (*out)[n][length], each without the
+ * blanks at its end. The caller owns *out. */
+NORMA_MUST_USE norma_status norma_h5_input_texts_root(const norma_h5_input *input,
+                                                      const char *object, const char *name,
+                                                      int length, int64_t *n, char **out);
+
 /* A numeric attribute, scalar or with one axis, of min_n .. max_n values. */
 NORMA_MUST_USE norma_status norma_h5_input_numbers_root(const norma_h5_input *input,
                                                         const char *object, const char *name,

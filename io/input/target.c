@@ -2,6 +2,7 @@
 
 #include "io/hdf5/h5_input.h"
 #include "io/input/place.h"
+#include "io/input/target_graph.h"
 #include "io/input/target_layer.h"
 #include "mpi/runtime/agree.h"
 #include "mpi/runtime/shared.h"
@@ -18,54 +19,6 @@ struct norma_target {
     norma_shared *shared;   /* owned */
 };
 
-/* Groups of layers have three digits. */
-#define MAX_LAYERS 1000
-
-/* "/layers/000" */
-#define GROUP_LENGTH 32
-
-static void format_group(int64_t l, char group[GROUP_LENGTH])
-{
-    snprintf(group, GROUP_LENGTH, "/layers/%03d", (int)l);
-}
-
-/* Layers are groups 000, 001, ... without a gap. */
-static norma_status count_layers_root(const norma_h5_input *input, int64_t *n_layers)
-{
-    const char *file = norma_h5_input_name_root(input);
-    NORMA_TRY(norma_h5_input_check_links_root(input, "/layers"));
-    if (!norma_h5_input_is_group_root(input, "/layers"))
-        return NORMA_FAIL(NORMA_CONFIG,
-                          "%s: there is no group /layers, so this is not a target network; for a "
-                          "bare weight dataset give %s:/its/path",
-                          file, file);
-    NORMA_TRY(norma_h5_input_count_root(input, "/layers", n_layers));
-    if (*n_layers == 0)
-        return NORMA_FAIL(NORMA_CONFIG, "%s: /layers: holds no layer", file);
-    if (*n_layers > MAX_LAYERS)
-        return NORMA_FAIL(NORMA_LIMIT, "%s: /layers: holds %" PRId64 " layers, %d are the limit",
-                          file, *n_layers, MAX_LAYERS);
-    for (int64_t l = 0; l < *n_layers; l++) {
-        char name[GROUP_LENGTH];
-        char group[GROUP_LENGTH];
-        format_group(l, group);
-        NORMA_TRY(norma_h5_input_member_root(input, "/layers", l, name, sizeof name));
-        if (strspn(name, "0123456789") != 3 || strlen(name) != 3)
-            return NORMA_FAIL(NORMA_CONFIG,
-                              "%s: /layers: unexpected member '%s'; groups 000, 001, ... are "
-                              "expected",
-                              file, name);
-        if (strcmp(name, group + strlen("/layers/")) != 0)
-            return NORMA_FAIL(NORMA_CONFIG, "%s: %s: is missing (the next layer is %s)", file,
-                              group, name);
-        NORMA_TRY(norma_h5_input_check_links_root(input, group));
-        if (!norma_h5_input_is_group_root(input, group))
-            return NORMA_FAIL(NORMA_CONFIG, "%s: %s: is a dataset, a group is expected", file,
-                              group);
-    }
-    return NORMA_OK;
-}
-
 /* input_shape: [channels, height, width], [height, width], or [inputs]. */
 static norma_status read_input_shape_root(const norma_h5_input *input, norma_network *network)
 {
@@ -74,6 +27,11 @@ static norma_status read_input_shape_root(const norma_h5_input *input, norma_net
     int64_t n = 0;
     if (!norma_h5_input_has_attribute_root(input, "/", "input_shape")) {
         int64_t pixels = layer->kind == NORMA_LAYER_LINEAR ? 1 : 0;
+        if (!norma_layer_has_kernel(layer))
+            return NORMA_FAIL(NORMA_CONFIG,
+                              "%s: attribute input_shape is missing; a network that begins with "
+                              "%s needs it",
+                              norma_h5_input_name_root(input), norma_layer_kind_name(layer->kind));
         network->input = (norma_shape){layer->n_channels_in, pixels, pixels};
         return NORMA_OK;
     }
@@ -137,13 +95,12 @@ static norma_status read_network_root(const norma_h5_input *input, norma_network
 {
     norma_status status = NORMA_OK;
     norma_network *network = NULL;
-    int64_t n_layers = 0;
-    char group[GROUP_LENGTH];
-    NORMA_GOTO(status, count_layers_root(input, &n_layers));
-    NORMA_GOTO(status, norma_network_create(n_layers, &network));
-    for (int64_t l = 0; l < n_layers; l++) {
-        format_group(l, group);
-        NORMA_GOTO(status, norma_target_describe_layer_root(input, group, &network->layers[l]));
+    char group[NORMA_TARGET_GROUP_LENGTH];
+    NORMA_GOTO(status, norma_target_read_graph_root(input, &network));
+    for (int64_t l = 0; l < network->n_layers; l++) {
+        norma_layer *layer = &network->layers[l];
+        NORMA_GOTO(status, norma_target_describe_layer_root(
+                               input, norma_target_format_group(layer, group), layer));
     }
     NORMA_GOTO(status, read_input_shape_root(input, network));
     status = norma_network_infer_shapes(network);
@@ -153,9 +110,10 @@ static norma_status read_network_root(const norma_h5_input *input, norma_network
     }
     NORMA_GOTO(status, norma_network_allocate(network));
     NORMA_GOTO(status, read_input_root(input, network));
-    for (int64_t l = 0; l < n_layers; l++) {
-        format_group(l, group);
-        NORMA_GOTO(status, norma_target_read_layer_root(input, group, &network->layers[l]));
+    for (int64_t l = 0; l < network->n_layers; l++) {
+        norma_layer *layer = &network->layers[l];
+        NORMA_GOTO(status, norma_target_read_layer_root(
+                               input, norma_target_format_group(layer, group), layer));
     }
     *out = network;
     return NORMA_OK;
@@ -215,20 +173,28 @@ static norma_status share_description(MPI_Comm comm, int rank, norma_network **n
 {
     norma_network description = {0};
     norma_status status = NORMA_OK;
+    int64_t *inputs = NULL;
     if (rank == 0)
         description = **network;
     MPI_Bcast(&description, (int)sizeof description, MPI_BYTE, 0, comm);
     if (rank != 0)
         status = norma_network_create(description.n_layers, network);
+    if (rank != 0 && status == NORMA_OK)
+        status = NORMA_ALLOC(inputs, description.n_inputs);
     status = norma_agree(comm, status);
-    if (status != NORMA_OK)
+    if (status != NORMA_OK) {
+        NORMA_FREE(inputs);
         return status;
+    }
     if (rank != 0) {
         norma_layer *layers = (*network)->layers;
+        NORMA_FREE((*network)->inputs);
         **network = description;
         (*network)->layers = layers;
+        (*network)->inputs = inputs;
         (*network)->storage = NULL;
     }
+    MPI_Bcast((*network)->inputs, (int)description.n_inputs, MPI_INT64_T, 0, comm);
     MPI_Bcast((*network)->layers, (int)((size_t)description.n_layers * sizeof(norma_layer)),
               MPI_BYTE, 0, comm);
     return NORMA_OK;

@@ -1,5 +1,6 @@
 #include "io/input/target_layer.h"
 
+#include "io/input/target_node.h"
 #include "src/base/index.h"
 #include "src/base/mem.h"
 #include "src/base/names.h"
@@ -9,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PATH_LENGTH 64
+#define PATH_LENGTH 256
 #define NAME_LENGTH 128
 #define N_NAMES(names) ((int64_t)(sizeof(names) / sizeof(names)[0]))
 
@@ -19,13 +20,14 @@
 static const char *const member_names[] = {"weight",  "bias",    "bn_gamma",
                                            "bn_beta", "bn_mean", "bn_var"};
 static const char *const attribute_names[] = {"type",    "activation", "negative_slope", "stride",
-                                              "padding", "pool",       "bn_eps"};
+                                              "padding", "pool",       "bn_eps",         "inputs",
+                                              "groups",  "dilation"};
 
 static const norma_names members = NORMA_NAMES("member of a layer", "members", member_names);
 static const norma_names attributes = NORMA_NAMES("attribute", "attributes", attribute_names);
 
 /* Convolutions have more options than these layers. */
-static const char *const refused_attributes[] = {"dilation", "groups", "padding_mode"};
+static const char *const refused_attributes[] = {"padding_mode", "ceil_mode"};
 
 /* batch norm's datasets, in the order of norma_layer_fold. */
 static const char *const bn_names[] = {"bn_gamma", "bn_beta", "bn_mean", "bn_var"};
@@ -94,6 +96,59 @@ norma_status norma_target_read_pair_root(const norma_h5_input *input, const char
     return NORMA_OK;
 }
 
+/* Padding alike on both sides, or 4 numbers: top, left, bottom, right. */
+static norma_status read_padding(const norma_h5_input *input, const char *group, norma_layer *layer)
+{
+    double values[4] = {0, 0, 0, 0};
+    int64_t n = 0;
+    if (!norma_h5_input_has_attribute_root(input, group, "padding"))
+        return NORMA_OK;
+    NORMA_TRY(norma_h5_input_numbers_root(input, group, "padding", 1, 4, values, &n));
+    if (n == 3)
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "%s: %s: attribute padding holds 3 values; expected: 1, 2 or 4 (top, "
+                          "left, bottom, right)",
+                          norma_h5_input_name_root(input), group);
+    for (int64_t k = 0; k < n; k++)
+        if (!(values[k] >= 0 && values[k] <= MAX_PIXELS) || values[k] != (double)(int64_t)values[k])
+            return NORMA_FAIL(NORMA_CONFIG,
+                              "%s: %s: attribute padding is %g; a whole number from 0 on is "
+                              "expected",
+                              norma_h5_input_name_root(input), group, values[k]);
+    for (int axis = 0; axis < 2; axis++) {
+        double near = values[n == 1 ? 0 : axis];
+        layer->padding[axis] = (int64_t)near;
+        layer->padding_more[axis] = n == 4 ? (int64_t)(values[2 + axis] - near) : 0;
+    }
+    return NORMA_OK;
+}
+
+/* Groups and dilation, stride and padding: of convolutions only. */
+norma_status norma_target_read_geometry_root(const norma_h5_input *input, const char *group,
+                                             norma_layer *layer)
+{
+    const char *file = norma_h5_input_name_root(input);
+    int64_t groups[2] = {1, 1};
+    NORMA_TRY(norma_target_read_pair_root(input, group, "stride", 1, layer->stride));
+    NORMA_TRY(read_padding(input, group, layer));
+    NORMA_TRY(norma_target_read_pair_root(input, group, "dilation", 1, layer->dilation));
+    NORMA_TRY(norma_target_read_pair_root(input, group, "groups", 1, groups));
+    layer->groups = groups[0];
+    if (groups[0] != groups[1])
+        return NORMA_FAIL(NORMA_CONFIG, "%s: %s: attribute groups holds 2 numbers, 1 is expected",
+                          file, group);
+    if (layer->kind != NORMA_LAYER_LINEAR)
+        return NORMA_OK;
+    if (layer->stride[0] != 1 || layer->stride[1] != 1 || layer->padding[0] != 0 ||
+        layer->padding[1] != 0 || layer->padding_more[0] != 0 || layer->padding_more[1] != 0)
+        return NORMA_FAIL(NORMA_CONFIG, "%s: %s: a linear layer has no stride or padding", file,
+                          group);
+    if (layer->groups != 1 || layer->dilation[0] != 1 || layer->dilation[1] != 1)
+        return NORMA_FAIL(NORMA_CONFIG, "%s: %s: a linear layer has no groups or dilation", file,
+                          group);
+    return NORMA_OK;
+}
+
 /* A name that must be there (fallback NULL) or may be missing. */
 static norma_status read_name(const norma_h5_input *input, const char *group, const char *name,
                               const char *fallback, char out[NAME_LENGTH])
@@ -107,12 +162,12 @@ static norma_status read_name(const norma_h5_input *input, const char *group, co
     return NORMA_OK;
 }
 
-static norma_status read_activation(const norma_h5_input *input, const char *group,
-                                    norma_activation *activation)
+norma_status norma_target_read_activation_root(const norma_h5_input *input, const char *group,
+                                               const char *fallback, norma_activation *activation)
 {
     char text[NAME_LENGTH];
     int64_t n = 0;
-    NORMA_TRY(read_name(input, group, "activation", NULL, text));
+    NORMA_TRY(read_name(input, group, "activation", fallback, text));
     norma_status status = norma_activation_from_name(text, activation);
     if (status != NORMA_OK)
         return norma_status_context(status, "%s: %s: ", norma_h5_input_name_root(input), group);
@@ -143,7 +198,13 @@ static norma_status read_extents(const norma_h5_input *input, const char *group,
             layer->kind == NORMA_LAYER_LINEAR ? "[outputs, inputs] are expected"
                                               : "[outputs, inputs, height, width] are expected");
     layer->n_channels_out = extents[0];
-    layer->n_channels_in = extents[1];
+    if (extents[0] % layer->groups != 0)
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "%s: %s: attribute groups is %" PRId64 ", which does not divide the "
+                          "%" PRId64 " output channels",
+                          norma_h5_input_name_root(input), group, layer->groups, extents[0]);
+    NORMA_TRY(norma_index_multiply(extents[1], layer->groups, "input channels of a layer",
+                                   &layer->n_channels_in));
     layer->kernel = (norma_kernel_shape){rank == 4 ? extents[2] : 1, rank == 4 ? extents[3] : 1};
     NORMA_TRY(norma_index_multiply(extents[0], extents[1], "elements of a weight", &ignored));
     return norma_index_multiply(ignored, norma_kernel_taps(layer->kernel), "elements of a weight",
@@ -160,17 +221,17 @@ norma_status norma_target_describe_layer_root(const norma_h5_input *input, const
     norma_status status = norma_layer_kind_from_name(text, &layer->kind);
     if (status != NORMA_OK)
         return norma_status_context(status, "%s: %s: ", file, group);
-    NORMA_TRY(read_activation(input, group, &layer->activation));
+    if (!norma_layer_has_kernel(layer))
+        return norma_target_describe_node_root(input, group, layer);
+    if (layer->n_inputs != 1)
+        return NORMA_FAIL(NORMA_CONFIG, "%s: %s: has %" PRId64 " inputs; %s takes one", file, group,
+                          layer->n_inputs, norma_layer_kind_name(layer->kind));
+    NORMA_TRY(norma_target_read_activation_root(input, group, NULL, &layer->activation));
     NORMA_TRY(read_name(input, group, "pool", "none", text));
     status = norma_pool_from_name(text, &layer->pool);
     if (status != NORMA_OK)
         return norma_status_context(status, "%s: %s: ", file, group);
-    NORMA_TRY(norma_target_read_pair_root(input, group, "stride", 1, layer->stride));
-    NORMA_TRY(norma_target_read_pair_root(input, group, "padding", 0, layer->padding));
-    if (layer->kind == NORMA_LAYER_LINEAR && (layer->stride[0] != 1 || layer->stride[1] != 1 ||
-                                              layer->padding[0] != 0 || layer->padding[1] != 0))
-        return NORMA_FAIL(NORMA_CONFIG, "%s: %s: a linear layer has no stride or padding", file,
-                          group);
+    NORMA_TRY(norma_target_read_geometry_root(input, group, layer));
     NORMA_TRY(read_extents(input, group, layer));
     return check_members(input, group);
 }
@@ -199,15 +260,26 @@ static norma_status read_batch_norm(const norma_h5_input *input, const char *gro
     return NORMA_OK;
 }
 
+norma_status norma_target_read_batch_norm_root(const norma_h5_input *input, const char *group,
+                                               norma_layer *layer)
+{
+    double *arrays = NULL;
+    NORMA_TRY(NORMA_ALLOC(arrays, 4 * layer->n_channels_out));
+    norma_status status = read_batch_norm(input, group, layer, arrays);
+    NORMA_FREE(arrays);
+    return status;
+}
+
 norma_status norma_target_read_layer_root(const norma_h5_input *input, const char *group,
                                           norma_layer *layer)
 {
     char path[PATH_LENGTH];
-    double *arrays = NULL;
     bool any = false;
-    int64_t extents[4] = {layer->n_channels_out, layer->n_channels_in, layer->kernel.height,
-                          layer->kernel.width};
+    int64_t extents[4] = {layer->n_channels_out, layer->n_channels_in / layer->groups,
+                          layer->kernel.height, layer->kernel.width};
     int rank = 0;
+    if (!norma_layer_has_kernel(layer))
+        return norma_target_read_node_root(input, group, layer);
     int64_t ignored[NORMA_H5_INPUT_MAX_RANK];
     snprintf(path, sizeof path, "%s/weight", group);
     NORMA_TRY(norma_h5_input_shape_root(input, path, 2, 4, &rank, ignored));
@@ -219,10 +291,5 @@ norma_status norma_target_read_layer_root(const norma_h5_input *input, const cha
         snprintf(path, sizeof path, "%s/%s", group, bn_names[k]);
         any = any || norma_h5_input_has_root(input, path);
     }
-    if (!any)
-        return NORMA_OK;
-    NORMA_TRY(NORMA_ALLOC(arrays, 4 * layer->n_channels_out));
-    norma_status status = read_batch_norm(input, group, layer, arrays);
-    NORMA_FREE(arrays);
-    return status;
+    return any ? norma_target_read_batch_norm_root(input, group, layer) : NORMA_OK;
 }

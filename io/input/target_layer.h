@@ -13,6 +13,22 @@ NORMA_MUST_USE norma_status norma_target_describe_layer_root(const norma_h5_inpu
 NORMA_MUST_USE norma_status norma_target_read_layer_root(const norma_h5_input *input,
                                                          const char *group, norma_layer *layer);
 
+/* The attributes activation and negative_slope; fallback: the name where there is none, NULL: it
+ * must be there. */
+NORMA_MUST_USE norma_status norma_target_read_activation_root(const norma_h5_input *input,
+                                                              const char *group,
+                                                              const char *fallback,
+                                                              norma_activation *activation);
+
+/* Stride, padding, dilation and groups of a described kind. */
+NORMA_MUST_USE norma_status norma_target_read_geometry_root(const norma_h5_input *input,
+                                                            const char *group, norma_layer *layer);
+
+/* Reads the four arrays of a batch norm and folds it into weight and bias, which are there. */
+NORMA_MUST_USE norma_status norma_target_read_batch_norm_root(const norma_h5_input *input,
+                                                              const char *group,
+                                                              norma_layer *layer);
+
 /* An attribute of 1 or 2 whole numbers from `least` on; 1 stands for both. Kept when missing. */
 NORMA_MUST_USE norma_status norma_target_read_pair_root(const norma_h5_input *input,
                                                         const char *object, const char *name,

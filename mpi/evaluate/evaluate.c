@@ -12,26 +12,30 @@
 #include <math.h>
 #include <omp.h>
 
-/* Largest activations of one image: inputs of even layers in size[0], of odd ones in size[1], an
- * output being the next layer's input. */
-static void find_activations(const norma_network *network, int64_t size[2])
-{
-    size[0] = norma_shape_size(network->input);
-    size[1] = 0;
-    for (int64_t l = 0; l < network->n_layers; l++) {
-        int64_t n = norma_shape_size(network->layers[l].output);
-        if (n > size[(l + 1) % 2])
-            size[(l + 1) % 2] = n;
-    }
-}
-
 /* Images of a batch: the activations of target and source take half the budget. */
-static int64_t batch_images(const int64_t size[2], int64_t n_local, int64_t budget)
+static int64_t batch_images(const norma_slots *slots, int64_t n_local, int64_t budget)
 {
-    int64_t n = budget / 2 / (2 * (size[0] + size[1]) * (int64_t)sizeof(double));
+    int64_t n = budget / 2 / (2 * slots->total * (int64_t)sizeof(double));
     if (n > n_local)
         n = n_local;
     return n > 1 ? n : 1;
+}
+
+norma_status norma_evaluate_allocate_local(const norma_slots *slots, int64_t n_batch,
+                                           double ***buffers)
+{
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
+    NORMA_TRY(NORMA_CALLOC(*buffers, slots->n_slots));
+    for (int64_t k = 0; k < slots->n_slots; k++)
+        NORMA_TRY(NORMA_ALLOC((*buffers)[k], n_batch * slots->size[k]));
+    return NORMA_OK;
+}
+
+void norma_evaluate_free_local(const norma_slots *slots, double ***buffers)
+{
+    for (int64_t k = 0; *buffers && k < slots->n_slots; k++)
+        NORMA_FREE((*buffers)[k]);
+    NORMA_FREE(*buffers);
 }
 
 norma_status norma_evaluate_create(MPI_Comm comm, const norma_network *network,
@@ -60,12 +64,10 @@ norma_status norma_evaluate_create(MPI_Comm comm, const norma_network *network,
     if (status != NORMA_OK)
         goto done;
     e->n_local = norma_index_share(n_images, e->size, e->rank, &e->first);
-    find_activations(network, e->activation_size);
-    e->n_batch = batch_images(e->activation_size, e->n_local, e->budget);
+    NORMA_GOTO(status, norma_network_place(network, &e->slots));
+    e->n_batch = batch_images(&e->slots, e->n_local, e->budget);
     NORMA_GOTO(status, norma_forward_create(network, e->n_threads, &e->forward));
-    for (int parity = 0; parity < 2; parity++)
-        NORMA_GOTO(status,
-                   NORMA_ALLOC(e->buffers[parity], e->n_batch * e->activation_size[parity]));
+    status = norma_evaluate_allocate_local(&e->slots, e->n_batch, &e->buffers);
 done:
     status = norma_agree(comm, status);
     if (status != NORMA_OK)
@@ -103,18 +105,21 @@ void norma_evaluate_advance_local(norma_evaluate *e, int64_t batch, int64_t laye
     int64_t first = 0;
     int64_t n = norma_evaluate_batch_local(e, batch, &first);
     if (e->held_batch != batch || e->held_layer > layer) {
-        norma_images_load(e->images, e->network, first, n, e->buffers[0]);
+        norma_images_load(e->images, e->network, first, n, e->buffers[e->slots.of[0]]);
         e->held_batch = batch;
         e->held_layer = 0;
     }
     for (; e->held_layer < layer; e->held_layer++)
-        norma_forward_layer(e->forward, e->held_layer, n, e->buffers[e->held_layer % 2],
-                            e->buffers[(e->held_layer + 1) % 2]);
+        norma_forward_step(e->forward, e->held_layer, n, &e->slots, e->buffers);
 }
 
 const double *norma_evaluate_held_local(const norma_evaluate *e)
 {
-    return e->buffers[e->held_layer % 2];
+    const norma_network *network = e->network;
+    int64_t from = network->n_layers - 1;
+    if (e->held_layer < network->n_layers)
+        from = network->inputs[network->layers[e->held_layer].first_input];
+    return e->buffers[e->slots.of[from + 1]];
 }
 
 /* --- bounds --------------------------------------------------------------------------------- */
@@ -238,21 +243,26 @@ norma_status norma_evaluate_bounds(norma_evaluate *e, int64_t layer,
     return norma_agree(e->comm, check_range(shape->n_features, lo, hi));
 }
 
-void norma_evaluate_cost_local(const norma_network *network, int64_t n_shapes,
-                               const norma_source_shape *shapes, int64_t n_images, int n_ranks,
-                               int n_threads, int64_t budget, norma_evaluate_cost *cost)
+norma_status norma_evaluate_cost_local(const norma_network *network, int64_t n_shapes,
+                                       const norma_source_shape *shapes, int64_t n_images,
+                                       int n_ranks, int n_threads, int64_t budget,
+                                       norma_evaluate_cost *cost)
 {
     int64_t first = 0;
     int64_t n_local = norma_index_share(n_images, n_ranks, 0, &first);
-    int64_t size[2];
-    *cost = (norma_evaluate_cost){0, 0, 0, 0};
+    norma_slots slots;
+    *cost = (norma_evaluate_cost){0};
     if (n_images == 0)
-        return;
+        return NORMA_OK;
+    norma_status status = norma_network_place(network, &slots);
     if (budget <= 0)
         budget = NORMA_EVALUATE_BUDGET;
-    find_activations(network, size);
-    int64_t n_batch = batch_images(size, n_local, budget);
-    int64_t activations = n_batch * (size[0] + size[1]) * (int64_t)sizeof(double);
+    if (status != NORMA_OK)
+        goto done;
+    int64_t n_batch = batch_images(&slots, n_local, budget);
+    int64_t activations = n_batch * slots.total * (int64_t)sizeof(double);
+    cost->image_values = slots.total;
+    cost->image_values_all = slots.values;
     cost->held = activations + norma_forward_bytes(network, n_threads);
     for (int64_t k = 0; k < n_shapes; k++) {
         int64_t bytes = norma_source_work_bytes(1, &shapes[k], n_batch, budget / 2, n_threads);
@@ -262,6 +272,9 @@ void norma_evaluate_cost_local(const norma_network *network, int64_t n_shapes,
     cost->bounds += cost->held;
     cost->run = cost->held + activations + n_images * NORMA_EVALUATE_RECORD_BYTES +
                 norma_source_work_bytes(n_shapes, shapes, n_batch, budget / 2, n_threads);
+done:
+    norma_slots_clear(&slots);
+    return status;
 }
 
 void norma_evaluate_destroy(norma_evaluate **evaluate)
@@ -270,7 +283,7 @@ void norma_evaluate_destroy(norma_evaluate **evaluate)
         return;
     norma_evaluate_destroy(&(*evaluate)->other);
     norma_forward_destroy(&(*evaluate)->forward);
-    NORMA_FREE((*evaluate)->buffers[0]);
-    NORMA_FREE((*evaluate)->buffers[1]);
+    norma_evaluate_free_local(&(*evaluate)->slots, &(*evaluate)->buffers);
+    norma_slots_clear(&(*evaluate)->slots);
     NORMA_FREE(*evaluate);
 }

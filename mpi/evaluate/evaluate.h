@@ -66,16 +66,21 @@ NORMA_MUST_USE norma_status norma_evaluate_run(norma_evaluate *evaluate,
 
 /* Memory of an evaluation beyond network and images, in bytes, of a rank and of all ranks. */
 typedef struct norma_evaluate_cost {
-    int64_t held;   /* from norma_evaluate_create on */
-    int64_t bounds; /* during norma_evaluate_bounds on a data set, with what is held */
-    int64_t run;    /* during norma_evaluate_run, with what is held */
-    double n_flops; /* of the source's pairs, for all images */
+    int64_t held;             /* from norma_evaluate_create on */
+    int64_t bounds;           /* during norma_evaluate_bounds on a data set, with what is held */
+    int64_t run;              /* during norma_evaluate_run, with what is held */
+    double n_flops;           /* of the source's pairs, for all images */
+    int64_t image_values;     /* activations of one image that are held at once */
+    int64_t image_values_all; /* activations of one image, of all layers together */
 } norma_evaluate_cost;
 
-/* For n_images images and the pairs shapes[n_shapes]; budget as in norma_evaluate_create. Local. */
-void norma_evaluate_cost_local(const norma_network *network, int64_t n_shapes,
-                               const norma_source_shape *shapes, int64_t n_images, int n_ranks,
-                               int n_threads, int64_t budget, norma_evaluate_cost *cost);
+/* For n_images images and the pairs shapes[n_shapes]; budget as in norma_evaluate_create.
+ * NORMA_MEMORY. Local. */
+NORMA_MUST_USE norma_status norma_evaluate_cost_local(const norma_network *network,
+                                                      int64_t n_shapes,
+                                                      const norma_source_shape *shapes,
+                                                      int64_t n_images, int n_ranks, int n_threads,
+                                                      int64_t budget, norma_evaluate_cost *cost);
 
 /* Collective; nulls; NULL is allowed. */
 void norma_evaluate_destroy(norma_evaluate **evaluate);

@@ -26,7 +26,7 @@ _Static_assert(sizeof(image_record) == 5 * sizeof(double), "NORMA_EVALUATE_RECOR
 /* Memory and counts of one run on this rank. */
 typedef struct run_state {
     norma_source_work *work; /* owned; NULL when every layer is the target's own */
-    double *buffers[2];      /* [n_batch][activation_size], by the layer's parity; owned */
+    double **buffers;        /* [n_slots][n_batch][slot], as those of the target; owned */
     image_record *records;   /* [n_images]; this rank's part is filled before the gather; owned */
     int64_t n_clipped;
     double seconds;
@@ -55,30 +55,50 @@ static norma_status run_create(const norma_evaluate *e, const norma_source_layer
                                run_state *run)
 {
     NORMA_TRY(create_work(e, source, &run->work));
-    for (int parity = 0; parity < 2; parity++)
-        NORMA_TRY(NORMA_ALLOC(run->buffers[parity], e->n_batch * e->activation_size[parity]));
+    NORMA_TRY(norma_evaluate_allocate_local(&e->slots, e->n_batch, &run->buffers));
     return NORMA_ALLOC(run->records, e->n_images);
 }
 
-static void run_destroy(run_state *run)
+static void run_destroy(const norma_evaluate *e, run_state *run)
 {
     norma_source_work_destroy(&run->work);
-    NORMA_FREE(run->buffers[0]);
-    NORMA_FREE(run->buffers[1]);
+    norma_evaluate_free_local(&e->slots, &run->buffers);
     NORMA_FREE(run->records);
 }
 
-/* The source network on one batch; the outputs are then in the buffer of the last
- * parity. */
+/* A layer that is not in pairs: the target's own. Around pairs in single precision sums, products
+ * and pools of values give values of single precision. */
+static void run_own_local(norma_evaluate *e, bool single, int64_t l, int64_t n, run_state *run)
+{
+    const norma_layer *layer = &e->network->layers[l];
+    norma_forward_step(e->forward, l, n, &e->slots, run->buffers);
+    double *out = run->buffers[e->slots.of[l + 1]];
+    int64_t size = n * norma_shape_size(layer->output);
+    if (single && !norma_layer_has_kernel(layer))
+        for (int64_t k = 0; k < size; k++)
+            out[k] = (float)out[k];
+}
+
+static bool any_single(const norma_evaluate *e, const norma_source_layer *source)
+{
+    for (int64_t l = 0; l < e->network->n_layers; l++)
+        if (source[l].w1 && source[l].single)
+            return true;
+    return false;
+}
+
+/* The source network on one batch; the outputs are then in the last layer's slot. */
 static void run_source_local(norma_evaluate *e, const norma_source_layer *source, int64_t batch,
                              run_state *run)
 {
     int64_t first = 0;
     int64_t n = norma_evaluate_batch_local(e, batch, &first);
-    norma_images_load(e->images, e->network, first, n, run->buffers[0]);
+    bool single = any_single(e, source);
+    norma_images_load(e->images, e->network, first, n, run->buffers[e->slots.of[0]]);
     for (int64_t l = 0; l < e->network->n_layers; l++) {
-        const double *in = run->buffers[l % 2];
-        double *out = run->buffers[(l + 1) % 2];
+        int64_t from = e->network->inputs[e->network->layers[l].first_input];
+        const double *in = run->buffers[e->slots.of[from + 1]];
+        double *out = run->buffers[e->slots.of[l + 1]];
         double started = MPI_Wtime();
         if (source[l].w1) {
             norma_source_propagate(run->work, &source[l], &e->network->layers[l], first, n, in, out,
@@ -87,7 +107,7 @@ static void run_source_local(norma_evaluate *e, const norma_source_layer *source
             run->n_done += (double)n * norma_source_flops(&source[l].shape);
             norma_progress_update_local(&run->progress, (int64_t)run->n_done);
         } else {
-            norma_forward_layer(e->forward, l, n, in, out);
+            run_own_local(e, single, l, n, run);
         }
     }
 }
@@ -195,7 +215,7 @@ norma_status norma_evaluate_run(norma_evaluate *e, const norma_source_layer *sou
         norma_evaluate_advance_local(target, b, target->network->n_layers);
         run_source_local(e, source, b, &run);
         status = compare_local(e, b, norma_evaluate_held_local(target),
-                               run.buffers[e->network->n_layers % 2], run.records);
+                               run.buffers[e->slots.of[e->network->n_layers]], run.records);
     }
     norma_progress_finish_local(&run.progress);
     norma_blas_set_threads_local(blas_threads);
@@ -209,6 +229,6 @@ norma_status norma_evaluate_run(norma_evaluate *e, const norma_source_layer *sou
         if (source[l].w1)
             result->n_flops += (double)e->n_images * norma_source_flops(&source[l].shape);
 done:
-    run_destroy(&run);
+    run_destroy(e, &run);
     return status;
 }

@@ -15,9 +15,9 @@ struct norma_evaluate {
     int64_t n_images;             /* of all ranks */
     int64_t first, n_local;       /* this rank's share */
     int64_t n_batch;              /* images whose activations are held at once */
-    int64_t activation_size[2];   /* largest of one image: at inputs of even layers, of odd ones */
+    norma_slots slots;            /* of the activations of one image; owned */
     norma_forward *forward;       /* owned; NULL without images */
-    double *buffers[2];           /* [n_batch][activation_size], by the layer's parity; owned */
+    double **buffers;             /* [slots.n_slots][n_batch][slot]; owned */
     int64_t held_batch;           /* whose activations are held (-1: nobody's) ... */
     int64_t held_layer;           /* ... at the input of which layer */
     norma_evaluate *other;        /* owned; of the network that runs are compared with; NULL: this
@@ -37,8 +37,14 @@ int64_t norma_evaluate_batch_local(const norma_evaluate *evaluate, int64_t batch
  * are then those held. Continues from where they stand if that is on the way. */
 void norma_evaluate_advance_local(norma_evaluate *evaluate, int64_t batch, int64_t layer);
 
-/* The activations held. */
+/* The activations held: of the first input of that layer, or the outputs. */
 const double *norma_evaluate_held_local(const norma_evaluate *evaluate);
+
+/* Buffers for n_batch images in the slots; *buffers is to be given to _free_local whatever is
+ * returned. */
+NORMA_MUST_USE norma_status norma_evaluate_allocate_local(const norma_slots *slots, int64_t n_batch,
+                                                          double ***buffers);
+void norma_evaluate_free_local(const norma_slots *slots, double ***buffers);
 
 /* One BLAS thread from here on, since BLAS is called from OpenMP threads; returns the number to set
  * afterwards. */

@@ -5,7 +5,6 @@
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 static const struct {
     const char *name, *summary;
@@ -103,15 +102,19 @@ static void propagate_layer(const norma_layer *layer, const double *in_lo, const
                             double *out_lo, double *out_hi)
 {
     int64_t n_taps = norma_kernel_taps(layer->kernel);
-    int64_t row_size = layer->n_channels_in * n_taps;
-    bool zeros = layer->padding[0] > 0 || layer->padding[1] > 0;
+    int64_t n_in = layer->n_channels_in / layer->groups;
+    int64_t n_out = layer->n_channels_out / layer->groups;
+    int64_t row_size = n_in * n_taps;
+    bool zeros = layer->padding[0] > 0 || layer->padding[1] > 0 ||
+                 layer->padding[0] + layer->padding_more[0] > 0 ||
+                 layer->padding[1] + layer->padding_more[1] > 0;
     for (int64_t i = 0; i < layer->n_channels_out; i++) {
         interval_sum sum = {0};
         double lo = 0;
         double hi = 0;
         for (int64_t k = 0; k < row_size; k++) {
-            double a = in_lo[k / n_taps];
-            double b = in_hi[k / n_taps];
+            double a = in_lo[i / n_out * n_in + k / n_taps];
+            double b = in_hi[i / n_out * n_in + k / n_taps];
             add_product(&sum, layer->weight[i * row_size + k], zeros ? fmin(a, 0) : a,
                         zeros ? fmax(b, 0) : b);
         }
@@ -128,57 +131,157 @@ static void propagate_layer(const norma_layer *layer, const double *in_lo, const
     }
 }
 
-/* Ranges per channel become ranges per input of a linear layer that flattens its input. */
-static void flatten(int64_t n_given, int64_t n_wanted, double *lo, double *hi)
+/* The ranges of all values of a network, channel by channel: those of value v (0: the input, l + 1:
+ * of layer l) begin at first[v]. */
+typedef struct range_set {
+    const norma_network *network; /* borrowed */
+    int64_t *first;               /* [n_layers + 2]; owned */
+    double *lo, *hi;              /* [first[n_layers + 1]]; owned */
+} range_set;
+
+static void clear_ranges(range_set *set)
 {
-    int64_t n_pixels = n_wanted / n_given;
-    if (n_pixels == 1)
-        return;
-    for (int64_t k = n_wanted - 1; k >= 0; k--) {
-        lo[k] = lo[k / n_pixels];
-        hi[k] = hi[k / n_pixels];
+    NORMA_FREE(set->first);
+    NORMA_FREE(set->lo);
+    NORMA_FREE(set->hi);
+}
+
+static norma_status create_ranges(const norma_network *network, int64_t n_layers, range_set *set)
+{
+    *set = (range_set){.network = network};
+    NORMA_TRY(NORMA_ALLOC(set->first, n_layers + 2));
+    set->first[0] = 0;
+    set->first[1] = network->input.channels;
+    for (int64_t l = 0; l < n_layers; l++)
+        set->first[l + 2] = set->first[l + 1] + network->layers[l].n_channels_out;
+    NORMA_TRY(NORMA_ALLOC(set->lo, set->first[n_layers + 1]));
+    NORMA_TRY(NORMA_ALLOC(set->hi, set->first[n_layers + 1]));
+    for (int64_t c = 0; c < network->input.channels; c++) {
+        set->lo[c] = network->input_min;
+        set->hi[c] = network->input_max;
     }
+    return NORMA_OK;
+}
+
+/* The range of channel c of a layer's input number k, of n channels that the layer sees there: each
+ * channel of the value is repeated for its pixels, or for all channels where it has one. */
+static void input_range(const range_set *set, const norma_layer *layer, int64_t k, int64_t n,
+                        int64_t c, double *lo, double *hi)
+{
+    int64_t value = set->network->inputs[layer->first_input + k] + 1;
+    int64_t n_given = set->first[value + 1] - set->first[value];
+    int64_t at = set->first[value] + (n > n_given ? c / (n / n_given) : c);
+    *lo = set->lo[at];
+    *hi = set->hi[at];
+}
+
+/* a joined with the range b of a layer's next input. */
+static void join_ranges(norma_layer_kind kind, const double b[2], double a[2])
+{
+    if (kind == NORMA_LAYER_ADD) {
+        a[0] += b[0];
+        a[1] += b[1];
+        return;
+    }
+    const double ends[4] = {a[0] * b[0], a[0] * b[1], a[1] * b[0], a[1] * b[1]};
+    a[0] = fmin(fmin(ends[0], ends[1]), fmin(ends[2], ends[3]));
+    a[1] = fmax(fmax(ends[0], ends[1]), fmax(ends[2], ends[3]));
+}
+
+/* Moves the ends of a range outward by n roundings of its largest number. */
+static void widen(double n, double range[2])
+{
+    double slack = n * ROUNDOFF * fmax(fabs(range[0]), fabs(range[1]));
+    range[0] -= slack;
+    range[1] += slack;
+}
+
+static norma_status propagate_kernel(const range_set *set, int64_t l)
+{
+    const norma_layer *layer = &set->network->layers[l];
+    int64_t n = layer->n_channels_in;
+    double *in = NULL;
+    NORMA_TRY(NORMA_ALLOC(in, 2 * n));
+    for (int64_t c = 0; c < n; c++)
+        input_range(set, layer, 0, n, c, &in[c], &in[n + c]);
+    propagate_layer(layer, in, in + n, set->lo + set->first[l + 1], set->hi + set->first[l + 1]);
+    NORMA_FREE(in);
+    return NORMA_OK;
+}
+
+/* The range of output channel c of a layer that is neither convolutional nor linear. */
+static void node_range(const range_set *set, const norma_layer *layer, int64_t c, double range[2])
+{
+    int64_t n = layer->n_channels_out;
+    int64_t k = 0;
+    double pixels = (double)(layer->input.height * layer->input.width);
+    if (layer->kind == NORMA_LAYER_CONCAT) {
+        int64_t value = set->network->inputs[layer->first_input] + 1;
+        while (c >= set->first[value + 1] - set->first[value]) {
+            c -= set->first[value + 1] - set->first[value];
+            value = set->network->inputs[layer->first_input + ++k] + 1;
+        }
+        n = set->first[value + 1] - set->first[value];
+    }
+    input_range(set, layer, k, n, c, &range[0], &range[1]);
+    if (layer->kind == NORMA_LAYER_BATCHNORM) {
+        interval_sum sum = {0};
+        add_product(&sum, layer->weight[c], range[0], range[1]);
+        add_product(&sum, layer->bias[c], 1, 1);
+        close_sum(&sum, &range[0], &range[1]);
+    } else if (layer->kind == NORMA_LAYER_AVERAGE_POOL) {
+        range[0] = fmin(range[0], 0); /* zeros of the padding */
+        range[1] = fmax(range[1], 0);
+        widen((double)norma_kernel_taps(layer->kernel) + 2, range);
+    } else if (layer->kind == NORMA_LAYER_GLOBAL_AVERAGE) {
+        widen(pixels + 2, range);
+    } else if (layer->kind == NORMA_LAYER_ADD || layer->kind == NORMA_LAYER_MULTIPLY) {
+        double largest = fmax(fabs(range[0]), fabs(range[1]));
+        for (k = 1; k < layer->n_inputs; k++) {
+            double next[2];
+            input_range(set, layer, k, n, c, &next[0], &next[1]);
+            join_ranges(layer->kind, next, range);
+            largest = fmax(largest + fmax(fabs(next[0]), fabs(next[1])),
+                           fmax(fabs(range[0]), fabs(range[1])));
+        }
+        double slack = 2 * (double)layer->n_inputs * ROUNDOFF * largest;
+        range[0] -= slack;
+        range[1] += slack;
+    }
+    if (layer->activation.kind == NORMA_ACTIVATION_IDENTITY)
+        return;
+    norma_activation_interval(&layer->activation, range[0], range[1], &range[0], &range[1]);
+    widen(16, range);
 }
 
 norma_status norma_bounds_propagate(const norma_network *network, int64_t layer, double *range_lo,
                                     double *range_hi)
 {
     norma_status status = NORMA_OK;
-    double *lo = NULL;
-    double *hi = NULL;
-    int64_t size = network->input.channels;
+    range_set set = {0};
     if (!(network->input_min <= network->input_max))
         return NORMA_FAIL(NORMA_CONFIG,
                           "interval-deep bounds need the range of the inputs: the target declares "
                           "no input_min, input_max");
-    for (int64_t l = 0; l < network->n_layers; l++) {
-        if (network->layers[l].n_channels_in > size)
-            size = network->layers[l].n_channels_in;
-        if (network->layers[l].n_channels_out > size)
-            size = network->layers[l].n_channels_out;
+    NORMA_GOTO(status, create_ranges(network, layer, &set));
+    for (int64_t l = 0; l < layer; l++) {
+        const norma_layer *step = &network->layers[l];
+        if (norma_layer_has_kernel(step)) {
+            NORMA_GOTO(status, propagate_kernel(&set, l));
+            continue;
+        }
+        for (int64_t c = 0; c < step->n_channels_out; c++) {
+            double range[2];
+            node_range(&set, step, c, range);
+            set.lo[set.first[l + 1] + c] = range[0];
+            set.hi[set.first[l + 1] + c] = range[1];
+        }
     }
-    NORMA_GOTO(status, NORMA_ALLOC(lo, 2 * size));
-    NORMA_GOTO(status, NORMA_ALLOC(hi, 2 * size));
-    int64_t n = network->input.channels;
-    for (int64_t c = 0; c < n; c++) {
-        lo[c] = network->input_min;
-        hi[c] = network->input_max;
-    }
-    for (int64_t l = 0;; l++) {
-        flatten(n, network->layers[l].n_channels_in, lo, hi);
-        n = network->layers[l].n_channels_in;
-        if (l == layer)
-            break;
-        propagate_layer(&network->layers[l], lo, hi, lo + size, hi + size);
-        n = network->layers[l].n_channels_out;
-        memcpy(lo, lo + size, (size_t)n * sizeof *lo);
-        memcpy(hi, hi + size, (size_t)n * sizeof *hi);
-    }
-    memcpy(range_lo, lo, (size_t)n * sizeof *lo);
-    memcpy(range_hi, hi, (size_t)n * sizeof *hi);
+    int64_t n = network->layers[layer].n_channels_in;
+    for (int64_t c = 0; c < n; c++)
+        input_range(&set, &network->layers[layer], 0, n, c, &range_lo[c], &range_hi[c]);
 done:
-    NORMA_FREE(lo);
-    NORMA_FREE(hi);
+    clear_ranges(&set);
     return status;
 }
 

@@ -2,7 +2,8 @@
 
 #include "src/base/index.h"
 #include "src/base/mem.h"
-#include "src/network/im2col.h"
+#include "src/operators/im2col.h"
+#include "src/operators/window.h"
 
 #include <cblas.h>
 #include <omp.h>
@@ -13,13 +14,15 @@ struct norma_forward {
     int n_threads;
     int64_t columns_size, hidden_size; /* of one thread */
     double *columns, *hidden;          /* [n_threads][...]; owned */
+    const double **in;                 /* [most inputs of a layer]; owned */
 };
 
 /* Must the layer's input be laid out in columns first, or is it the matrix already? */
 static bool needs_columns(const norma_layer *layer)
 {
     return norma_kernel_taps(layer->kernel) > 1 || layer->stride[0] > 1 || layer->stride[1] > 1 ||
-           layer->padding[0] > 0 || layer->padding[1] > 0;
+           layer->padding[0] > 0 || layer->padding[1] > 0 || layer->padding_more[0] != 0 ||
+           layer->padding_more[1] != 0;
 }
 
 static void scratch_sizes(const norma_network *network, int64_t *columns, int64_t *hidden)
@@ -29,6 +32,8 @@ static void scratch_sizes(const norma_network *network, int64_t *columns, int64_
     for (int64_t l = 0; l < network->n_layers; l++) {
         const norma_layer *layer = &network->layers[l];
         int64_t n = norma_shape_size(layer->hidden);
+        if (!norma_layer_has_kernel(layer))
+            continue;
         if (n > *hidden)
             *hidden = n;
         n = layer->hidden.height * layer->hidden.width * layer->n_channels_in *
@@ -65,6 +70,15 @@ static norma_status check_extents(const norma_network *network)
     return NORMA_OK;
 }
 
+static int64_t most_inputs(const norma_network *network)
+{
+    int64_t most = 1;
+    for (int64_t l = 0; l < network->n_layers; l++)
+        if (network->layers[l].n_inputs > most)
+            most = network->layers[l].n_inputs;
+    return most;
+}
+
 norma_status norma_forward_create(const norma_network *network, int n_threads, norma_forward **out)
 {
     norma_status status = NORMA_OK;
@@ -76,6 +90,7 @@ norma_status norma_forward_create(const norma_network *network, int n_threads, n
     scratch_sizes(network, &forward->columns_size, &forward->hidden_size);
     NORMA_GOTO(status, NORMA_ALLOC(forward->columns, n_threads * forward->columns_size));
     NORMA_GOTO(status, NORMA_ALLOC(forward->hidden, n_threads * forward->hidden_size));
+    NORMA_GOTO(status, NORMA_CALLOC(forward->in, most_inputs(network)));
     *out = forward;
     return NORMA_OK;
 done:
@@ -87,16 +102,17 @@ done:
 static void convolve(const norma_layer *layer, const double *in, double *columns, double *hidden)
 {
     int64_t n_pixels = layer->hidden.height * layer->hidden.width;
-    int m = (int)layer->n_channels_out;
-    int k = (int)(layer->n_channels_in * norma_kernel_taps(layer->kernel));
+    int m = (int)(layer->n_channels_out / layer->groups);
+    int k = (int)(layer->n_channels_in / layer->groups * norma_kernel_taps(layer->kernel));
     int n = (int)n_pixels;
     if (needs_columns(layer)) {
-        norma_im2col(layer->input, layer->kernel, layer->stride, layer->padding, layer->hidden, in,
-                     n_pixels, columns);
+        norma_im2col(layer->input, layer->kernel, layer->stride, layer->dilation, layer->padding,
+                     layer->hidden, in, n_pixels, columns);
         in = columns;
     }
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, layer->weight, k, in, n, 0,
-                hidden, n);
+    for (int64_t g = 0; g < layer->groups; g++)
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1,
+                    layer->weight + g * m * k, k, in + g * k * n, n, 0, hidden + g * m * n, n);
     for (int64_t i = 0; i < layer->n_channels_out; i++)
         for (int64_t x = 0; x < n_pixels; x++)
             hidden[i * n_pixels + x] += layer->bias[i];
@@ -122,17 +138,6 @@ static void pool_max2(norma_shape in, norma_shape out, const double *x, double *
         }
 }
 
-static void pool_average(norma_shape in, const double *x, double *y)
-{
-    int64_t n_pixels = in.height * in.width;
-    for (int64_t c = 0; c < in.channels; c++) {
-        double sum = 0;
-        for (int64_t k = 0; k < n_pixels; k++)
-            sum += x[c * n_pixels + k];
-        y[c] = sum / (double)n_pixels;
-    }
-}
-
 void norma_forward_finish(const norma_layer *layer, double *x, double *out)
 {
     int64_t n = norma_shape_size(layer->hidden);
@@ -142,7 +147,7 @@ void norma_forward_finish(const norma_layer *layer, double *x, double *out)
         pool_max2(layer->hidden, layer->output, x, out);
         break;
     case NORMA_POOL_GLOBAL_AVERAGE:
-        pool_average(layer->hidden, x, out);
+        norma_window_average_all(layer->hidden, x, out);
         break;
     case NORMA_POOL_NONE:
     case NORMA_N_POOLS:
@@ -167,11 +172,31 @@ void norma_forward_layer(norma_forward *forward, int64_t l, int64_t n_images, co
     }
 }
 
+void norma_forward_step(norma_forward *forward, int64_t l, int64_t n_images,
+                        const norma_slots *slots, double *const *buffers)
+{
+    const norma_network *network = forward->network;
+    const norma_layer *layer = &network->layers[l];
+    double *out = buffers[slots->of[l + 1]];
+    int64_t out_size = norma_shape_size(layer->output);
+    const double **in = forward->in;
+    for (int64_t k = 0; k < layer->n_inputs; k++)
+        in[k] = buffers[slots->of[network->inputs[layer->first_input + k] + 1]];
+    if (norma_layer_has_kernel(layer)) {
+        norma_forward_layer(forward, l, n_images, in[0], out);
+        return;
+    }
+#pragma omp parallel for schedule(static) num_threads(forward->n_threads)
+    for (int64_t n = 0; n < n_images; n++)
+        norma_forward_node(network, layer, in, n, out + n * out_size);
+}
+
 void norma_forward_destroy(norma_forward **forward)
 {
     if (!*forward)
         return;
     NORMA_FREE((*forward)->columns);
     NORMA_FREE((*forward)->hidden);
+    NORMA_FREE((*forward)->in);
     NORMA_FREE(*forward);
 }

@@ -15,10 +15,20 @@ typedef struct norma_forward norma_forward;
 NORMA_MUST_USE norma_status norma_forward_create(const norma_network *network, int n_threads,
                                                  norma_forward **out);
 
-/* out[n_images][layer output] = pool(act(W * in + b)) of layer number `layer` for in[n_images]
- * [layer input]. */
+/* out[n_images][layer output] = pool(act(W * in + b)) of layer number `layer`, which is
+ * convolutional or linear, for in[n_images][layer input]. */
 void norma_forward_layer(norma_forward *forward, int64_t layer, int64_t n_images, const double *in,
                          double *out);
+
+/* The values of any layer number `layer`, from and to buffers[slots->n_slots], which hold
+ * [n_images][value] each: slots are those of norma_network_place. */
+void norma_forward_step(norma_forward *forward, int64_t layer, int64_t n_images,
+                        const norma_slots *slots, double *const *buffers);
+
+/* out[layer->output] of image number n of a layer that is neither convolutional nor linear, from
+ * in[k][n][output of the layer's input number k]; in holds layer->n_inputs pointers. */
+void norma_forward_node(const norma_network *network, const norma_layer *layer,
+                        const double *const *in, int64_t n, double *out);
 
 /* The second half of a layer alone: activation and pool of x[layer->hidden], one image, in place;
  * out[layer->output]. x is overwritten; x and out do not overlap. */

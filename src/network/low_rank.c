@@ -140,7 +140,13 @@ void norma_low_rank_clear(norma_low_rank *factors)
 
 static void describe_layers(const norma_layer *layer, int64_t rank, norma_layer *b, norma_layer *a)
 {
+    norma_layer before = *b;
+    norma_layer behind = *a;
     *b = *a = *layer;
+    b->first_input = before.first_input;
+    a->first_input = behind.first_input;
+    memcpy(b->name, before.name, sizeof b->name);
+    memcpy(a->name, behind.name, sizeof a->name);
     b->n_channels_out = a->n_channels_in = rank;
     b->activation = (norma_activation){.kind = NORMA_ACTIVATION_IDENTITY};
     b->pool = NORMA_POOL_NONE;

@@ -5,15 +5,28 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-static const char *const kinds[NORMA_N_LAYER_KINDS] = {"conv2d", "linear"};
+static const char *const kinds[NORMA_N_LAYER_KINDS] = {
+    "conv2d",   "linear",       "batchnorm",           "add",    "multiply", "concat", "activation",
+    "max-pool", "average-pool", "global-average-pool", "flatten"};
 static const char *const pools[NORMA_N_POOLS] = {"none", "max2", "global-average"};
 
 /* Names in PyTorch, Keras and Caffe. */
-static const norma_synonym kind_synonyms[] = {{"convolution2d", "conv2d"},   {"dense", "linear"},
-                                              {"fully-connected", "linear"}, {"gemm", "linear"},
-                                              {"inner-product", "linear"},   {NULL, NULL}};
+static const norma_synonym kind_synonyms[] = {{"convolution2d", "conv2d"},
+                                              {"dense", "linear"},
+                                              {"fully-connected", "linear"},
+                                              {"gemm", "linear"},
+                                              {"inner-product", "linear"},
+                                              {"batch-norm", "batchnorm"},
+                                              {"batch-normalization", "batchnorm"},
+                                              {"mul", "multiply"},
+                                              {"concatenate", "concat"},
+                                              {"maxpool", "max-pool"},
+                                              {"averagepool", "average-pool"},
+                                              {"globalaveragepool", "global-average-pool"},
+                                              {NULL, NULL}};
 static const norma_synonym pool_synonyms[] = {
     {"global-avg", "global-average"}, {"globalaveragepooling2d", "global-average"}, {NULL, NULL}};
 
@@ -27,6 +40,11 @@ norma_status norma_layer_kind_from_name(const char *name, norma_layer_kind *out)
     NORMA_TRY(norma_names_find(&kind_names, name, &k));
     *out = (norma_layer_kind)k;
     return NORMA_OK;
+}
+
+const char *norma_layer_kind_name(norma_layer_kind kind)
+{
+    return kinds[kind];
 }
 
 norma_status norma_pool_from_name(const char *name, norma_pool *out)
@@ -45,13 +63,19 @@ norma_status norma_network_create(int64_t n_layers, norma_network **out)
         return NORMA_FAIL(NORMA_CONFIG, "a network needs at least one layer");
     NORMA_GOTO(status, NORMA_CALLOC(network, 1));
     NORMA_GOTO(status, NORMA_CALLOC(network->layers, n_layers));
-    network->n_layers = n_layers;
+    NORMA_GOTO(status, NORMA_ALLOC(network->inputs, n_layers));
+    network->n_layers = network->n_inputs = n_layers;
     network->input_min = NAN;
     network->input_max = NAN;
     for (int64_t l = 0; l < n_layers; l++) {
         norma_layer *layer = &network->layers[l];
         layer->kernel = (norma_kernel_shape){1, 1};
         layer->stride[0] = layer->stride[1] = 1;
+        layer->dilation[0] = layer->dilation[1] = layer->groups = 1;
+        layer->first_input = l;
+        layer->n_inputs = 1;
+        network->inputs[l] = l - 1;
+        (void)snprintf(layer->name, sizeof layer->name, "%03" PRId64, l);
     }
     *out = network;
     return NORMA_OK;
@@ -60,14 +84,65 @@ done:
     return status;
 }
 
-int64_t norma_shape_size(norma_shape shape)
+norma_status norma_network_connect(norma_network *network, const norma_edges *edges)
 {
-    return shape.channels * shape.height * shape.width;
+    int64_t n = edges->first[edges->n_nodes];
+    int64_t *inputs = NULL;
+    NORMA_TRY(NORMA_ALLOC(inputs, n));
+    memcpy(inputs, edges->sources, (size_t)n * sizeof *inputs);
+    NORMA_FREE(network->inputs);
+    network->inputs = inputs;
+    network->n_inputs = n;
+    for (int64_t l = 0; l < network->n_layers; l++) {
+        network->layers[l].first_input = edges->first[l];
+        network->layers[l].n_inputs = edges->first[l + 1] - edges->first[l];
+    }
+    return NORMA_OK;
+}
+
+bool norma_layer_has_kernel(const norma_layer *layer)
+{
+    return layer->kind == NORMA_LAYER_CONV2D || layer->kind == NORMA_LAYER_LINEAR;
+}
+
+const char *norma_layer_unpaired(const norma_layer *layer)
+{
+    if (!norma_layer_has_kernel(layer))
+        return "it has no weights that a source pair could stand for";
+    if (layer->groups > 1)
+        return "its channels are in groups";
+    if (layer->dilation[0] > 1 || layer->dilation[1] > 1)
+        return "its kernel has a dilation";
+    if (layer->padding_more[0] != 0 || layer->padding_more[1] != 0)
+        return "its padding is not the same on both sides";
+    return NULL;
+}
+
+bool norma_network_is_chain(const norma_network *network)
+{
+    for (int64_t l = 0; l < network->n_layers; l++) {
+        const norma_layer *layer = &network->layers[l];
+        if (norma_layer_unpaired(layer) || layer->n_inputs != 1 ||
+            network->inputs[layer->first_input] != l - 1)
+            return false;
+    }
+    return true;
 }
 
 int64_t norma_layer_weight_size(const norma_layer *layer)
 {
-    return layer->n_channels_out * layer->n_channels_in * norma_kernel_taps(layer->kernel);
+    if (layer->kind == NORMA_LAYER_BATCHNORM)
+        return layer->n_channels_out;
+    return norma_layer_has_kernel(layer)
+               ? layer->n_channels_out * (layer->n_channels_in / layer->groups) *
+                     norma_kernel_taps(layer->kernel)
+               : 0;
+}
+
+int64_t norma_layer_bias_size(const norma_layer *layer)
+{
+    bool any = norma_layer_has_kernel(layer) || layer->kind == NORMA_LAYER_BATCHNORM;
+    return any ? layer->n_channels_out : 0;
 }
 
 static uint64_t hash(uint64_t so_far, const double *values, int64_t n)
@@ -78,6 +153,45 @@ static uint64_t hash(uint64_t so_far, const double *values, int64_t n)
     return so_far;
 }
 
+static uint64_t hash_number(uint64_t so_far, double value)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, &value, sizeof bits);
+    for (int b = 0; b < 64; b += 8)
+        so_far = (so_far ^ (bits >> b & 0xff)) * UINT64_C(0x100000001b3);
+    return so_far;
+}
+
+/* What the layers do, and what they read. */
+static uint64_t hash_graph(uint64_t digest, const norma_network *network)
+{
+    for (int64_t l = 0; l < network->n_layers; l++) {
+        const norma_layer *layer = &network->layers[l];
+        const double facts[] = {(double)layer->kind,
+                                layer->counts_padding ? 1 : 0,
+                                (double)layer->kernel.height,
+                                (double)layer->kernel.width,
+                                (double)layer->stride[0],
+                                (double)layer->stride[1],
+                                (double)layer->padding[0],
+                                (double)layer->padding[1],
+                                (double)layer->padding_more[0],
+                                (double)layer->padding_more[1],
+                                (double)layer->dilation[0],
+                                (double)layer->dilation[1],
+                                (double)layer->groups,
+                                (double)layer->activation.kind,
+                                layer->activation.parameter,
+                                (double)layer->pool,
+                                (double)layer->n_inputs};
+        for (size_t k = 0; k < sizeof facts / sizeof facts[0]; k++)
+            digest = hash_number(digest, facts[k]);
+        for (int64_t k = 0; k < layer->n_inputs; k++)
+            digest = hash_number(digest, (double)network->inputs[layer->first_input + k]);
+    }
+    return digest;
+}
+
 uint64_t norma_network_digest(const norma_network *network)
 {
     uint64_t digest = UINT64_C(0xcbf29ce484222325);
@@ -86,16 +200,17 @@ uint64_t norma_network_digest(const norma_network *network)
     for (int64_t l = 0; l < network->n_layers; l++) {
         const norma_layer *layer = &network->layers[l];
         digest = hash(digest, layer->weight, norma_layer_weight_size(layer));
-        digest = hash(digest, layer->bias, layer->n_channels_out);
+        digest = hash(digest, layer->bias, norma_layer_bias_size(layer));
     }
-    return digest;
+    return norma_network_is_chain(network) ? digest : hash_graph(digest, network);
 }
 
 int64_t norma_network_storage_size(const norma_network *network)
 {
     int64_t size = 2 * network->input.channels;
     for (int64_t l = 0; l < network->n_layers; l++)
-        size += norma_layer_weight_size(&network->layers[l]) + network->layers[l].n_channels_out;
+        size += norma_layer_weight_size(&network->layers[l]) +
+                norma_layer_bias_size(&network->layers[l]);
     return size;
 }
 
@@ -109,7 +224,7 @@ void norma_network_attach(norma_network *network, double *storage)
         layer->weight = storage;
         storage += norma_layer_weight_size(layer);
         layer->bias = storage;
-        storage += layer->n_channels_out;
+        storage += norma_layer_bias_size(layer);
     }
 }
 
@@ -151,7 +266,7 @@ done:
 norma_status norma_layer_fold(norma_layer *layer, const double *gamma, const double *beta,
                               const double *mean, const double *var, double eps)
 {
-    int64_t n = layer->n_channels_in * norma_kernel_taps(layer->kernel);
+    int64_t n = norma_layer_weight_size(layer) / layer->n_channels_out;
     for (int64_t i = 0; i < layer->n_channels_out; i++) {
         if (!(var[i] + eps > 0) || var[i] < 0)
             return NORMA_FAIL(NORMA_CONFIG,
@@ -173,95 +288,17 @@ norma_status norma_layer_fold(norma_layer *layer, const double *gamma, const dou
     return NORMA_OK;
 }
 
-/* Extent of a convolution's output along one axis; n = 0 (unknown) stays 0. */
-static norma_status convolve_extent(int64_t l, const char *axis, int64_t n, int64_t kernel,
-                                    int64_t stride, int64_t padding, int64_t *out)
-{
-    *out = 0;
-    if (n == 0)
-        return NORMA_OK;
-    if (n + 2 * padding < kernel)
-        return NORMA_FAIL(NORMA_CONFIG,
-                          "layer %03" PRId64 ": its kernel is %" PRId64 " pixels %s but its padded "
-                          "input only %" PRId64,
-                          l, kernel, axis, n + 2 * padding);
-    *out = (n + 2 * padding - kernel) / stride + 1;
-    return NORMA_OK;
-}
-
-static norma_status infer_pool(int64_t l, norma_layer *layer)
-{
-    layer->output = layer->hidden;
-    if (layer->pool == NORMA_POOL_GLOBAL_AVERAGE) {
-        layer->output.height = layer->output.width = 1;
-    } else if (layer->pool == NORMA_POOL_MAX2 && layer->hidden.height > 0) {
-        if (layer->hidden.height < 2 || layer->hidden.width < 2)
-            return NORMA_FAIL(NORMA_CONFIG,
-                              "layer %03" PRId64 ": pool max2 needs at least 2 x 2 pixels, there "
-                              "are %" PRId64 " x %" PRId64,
-                              l, layer->hidden.height, layer->hidden.width);
-        layer->output.height = layer->hidden.height / 2;
-        layer->output.width = layer->hidden.width / 2;
-    }
-    return NORMA_OK;
-}
-
-/* The input of a linear layer: all of `given` as channels of one pixel. */
-static norma_status flatten(int64_t l, const norma_layer *layer, norma_shape *given)
-{
-    if (given->height == 0)
-        return NORMA_FAIL(NORMA_CONFIG,
-                          "layer %03" PRId64 " is linear and follows a layer of unknown image "
-                          "extents; give the network an input_shape",
-                          l);
-    int64_t n = norma_shape_size(*given);
-    if (n != layer->n_channels_in)
-        return NORMA_FAIL(NORMA_CONFIG,
-                          "layer %03" PRId64 " is linear with %" PRId64 " inputs but gets %" PRId64
-                          " x %" PRId64 " x %" PRId64 " = %" PRId64 " values",
-                          l, layer->n_channels_in, given->channels, given->height, given->width, n);
-    *given = (norma_shape){n, 1, 1};
-    return NORMA_OK;
-}
-
-static norma_status infer_layer(int64_t l, norma_layer *layer, norma_shape given)
-{
-    if (layer->kind == NORMA_LAYER_LINEAR) {
-        NORMA_TRY(flatten(l, layer, &given));
-    } else if (given.channels != layer->n_channels_in) {
-        return NORMA_FAIL(
-            NORMA_CONFIG,
-            "layer %03" PRId64 " expects %" PRId64 " input channels but gets %" PRId64 "%s", l,
-            layer->n_channels_in, given.channels, l == 0 ? " from input_shape" : "");
-    }
-    layer->input = given;
-    layer->hidden.channels = layer->n_channels_out;
-    NORMA_TRY(convolve_extent(l, "high", given.height, layer->kernel.height, layer->stride[0],
-                              layer->padding[0], &layer->hidden.height));
-    NORMA_TRY(convolve_extent(l, "wide", given.width, layer->kernel.width, layer->stride[1],
-                              layer->padding[1], &layer->hidden.width));
-    return infer_pool(l, layer);
-}
-
-norma_status norma_network_infer_shapes(norma_network *network)
-{
-    norma_shape given = network->input;
-    for (int64_t l = 0; l < network->n_layers; l++) {
-        NORMA_TRY(infer_layer(l, &network->layers[l], given));
-        given = network->layers[l].output;
-    }
-    return NORMA_OK;
-}
-
 norma_status norma_network_copy(const norma_network *network, norma_network **out)
 {
     norma_network *copy = NULL;
     norma_status status = norma_network_create(network->n_layers, &copy);
     NORMA_GOTO(status, status);
     norma_layer *layers = copy->layers;
+    int64_t *inputs = copy->inputs;
     memcpy(layers, network->layers, (size_t)network->n_layers * sizeof *layers);
     *copy = *network;
     copy->layers = layers;
+    copy->inputs = inputs;
     copy->storage = NULL;
     NORMA_GOTO(status, norma_network_allocate(copy));
     size_t n_channels = (size_t)network->input.channels;
@@ -301,6 +338,7 @@ void norma_network_destroy(norma_network **network)
     if (!*network)
         return;
     NORMA_FREE((*network)->layers);
+    NORMA_FREE((*network)->inputs);
     NORMA_FREE((*network)->storage);
     NORMA_FREE(*network);
 }

@@ -1,12 +1,13 @@
 #ifndef NORMA_NETWORK_NETWORK_H
 #define NORMA_NETWORK_NETWORK_H
 /*
- * A target network: a chain of convolutional and linear layers, each followed by an activation and
- * a pool, with batch norm folded into weight and bias (SPEC "Networks").
+ * A target network: a graph of layers, in an order in which each stands behind all that it reads
+ * (SPEC "Networks"). In a chain every layer is convolutional or linear, followed by an activation
+ * and a pool, with batch norm folded into weight and bias, and reads the one before it.
  *
- * Life: norma_network_create; set the description of each layer; norma_network_allocate (or
- * _attach); fill weights; norma_layer_fold; norma_network_infer_shapes. io/input/target does all of
- * it for files.
+ * Life: norma_network_create (a chain); norma_network_connect where it is another graph; set the
+ * description of each layer; norma_network_allocate (or _attach); fill weights; norma_layer_fold;
+ * norma_network_infer_shapes. io/input/target does all of it for files.
  *
  * Activations of one image are [channels][height][width], row-major, FP64. A linear layer is a
  * 1 x 1 convolution on a single pixel whose channels are its inputs: after a spatial layer the
@@ -15,6 +16,8 @@
 #include "src/base/status.h"
 #include "src/features/kernel.h"
 #include "src/network/activation.h"
+#include "src/operators/shape.h"
+#include "src/operators/slots.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,6 +25,15 @@
 typedef enum norma_layer_kind {
     NORMA_LAYER_CONV2D,
     NORMA_LAYER_LINEAR,
+    NORMA_LAYER_BATCHNORM,      /* weight[c] x + bias[c] */
+    NORMA_LAYER_ADD,            /* of all inputs; an extent of 1 is repeated */
+    NORMA_LAYER_MULTIPLY,       /* of all inputs; an extent of 1 is repeated */
+    NORMA_LAYER_CONCAT,         /* along the channels */
+    NORMA_LAYER_ACTIVATION,     /* of its input */
+    NORMA_LAYER_MAX_POOL,       /* of windows of `kernel` pixels; padding is below all pixels */
+    NORMA_LAYER_AVERAGE_POOL,   /* of windows of `kernel` pixels */
+    NORMA_LAYER_GLOBAL_AVERAGE, /* of all pixels */
+    NORMA_LAYER_FLATTEN,        /* all values as channels of one pixel */
     NORMA_N_LAYER_KINDS
 } norma_layer_kind;
 
@@ -32,24 +44,29 @@ typedef enum norma_pool {
     NORMA_N_POOLS
 } norma_pool;
 
-/* Extents of one image's activations. height = width = 0: not known. */
-typedef struct norma_shape {
-    int64_t channels, height, width;
-} norma_shape;
+/* Room for the name of a layer: that of its group in the file. */
+#define NORMA_LAYER_NAME_LENGTH 128
 
 typedef struct norma_layer {
     norma_layer_kind kind;
-    int64_t n_channels_out;    /* c2 */
-    int64_t n_channels_in;     /* c0; all inputs of a linear layer */
-    norma_kernel_shape kernel; /* 1 x 1 when linear */
-    int64_t stride[2];         /* height, width */
-    int64_t padding[2];        /* zeros on both sides of each axis */
+    char name[NORMA_LAYER_NAME_LENGTH]; /* "003" where nothing else is set */
+    int64_t n_channels_out;             /* c2 */
+    int64_t n_channels_in;              /* c0; all inputs of a linear layer; of a concat the sum */
+    norma_kernel_shape kernel;          /* 1 x 1 when linear; the window of a pool */
+    int64_t stride[2];                  /* height, width */
+    int64_t padding[2];                 /* zeros on both sides of each axis */
+    int64_t padding_more[2]; /* further ones behind the last row and column; fewer if negative */
+    int64_t dilation[2];     /* distance of a kernel's taps */
+    int64_t groups;          /* of channels, each convolved apart from the others */
+    bool counts_padding;     /* an average pool divides by its window, padding included */
     norma_activation activation;
-    norma_pool pool;
-    double *weight; /* [c2][c0][height][width], batch norm folded in */
-    double *bias;   /* [c2], batch norm folded in */
+    norma_pool pool; /* of convolutional and linear layers */
+    double *weight;  /* [c2][c0 / groups][height][width], batch norm folded in */
+    double *bias;    /* [c2], batch norm folded in */
+    /* Set by norma_network_create and _connect: */
+    int64_t first_input, n_inputs; /* its sources are network->inputs[first_input ...] */
     /* Set by norma_network_infer_shapes: */
-    norma_shape input;  /* what the layer sees: {c0, 1, 1} when linear */
+    norma_shape input;  /* what the layer sees: {c0, 1, 1} when linear; of the first input */
     norma_shape hidden; /* of the convolution's output, before activation and pool */
     norma_shape output; /* after the pool */
 } norma_layer;
@@ -59,6 +76,8 @@ typedef struct norma_layer {
 typedef struct norma_network {
     int64_t n_layers;
     norma_layer *layers; /* owned */
+    int64_t n_inputs;    /* of all layers together */
+    int64_t *inputs;     /* [n_inputs]: the layer that is read, or -1: the image; owned */
     norma_shape input;   /* of an image; channels always known, height and width perhaps 0 */
     double *scale;       /* [input.channels]: x = scale * pixel + offset */
     double *offset;      /* [input.channels] */
@@ -72,9 +91,30 @@ typedef struct norma_network {
 NORMA_MUST_USE norma_status norma_layer_kind_from_name(const char *name, norma_layer_kind *out);
 NORMA_MUST_USE norma_status norma_pool_from_name(const char *name, norma_pool *out);
 
+const char *norma_layer_kind_name(norma_layer_kind kind);
+
+/* Is it convolutional or linear: a layer that a source pair can stand for? */
+bool norma_layer_has_kernel(const norma_layer *layer);
+
+/* NULL, or why no source pair can stand for the layer. */
+const char *norma_layer_unpaired(const norma_layer *layer);
+
 /* A network of n_layers >= 1 layers, each a 1 x 1 convolution with stride 1, no padding, identity
- * activation, no pool, channels 0, no weights yet; input range not declared. Caller owns *out. */
+ * activation, no pool, channels 0, no weights yet, which reads the layer before; input range not
+ * declared. Caller owns *out. */
 NORMA_MUST_USE norma_status norma_network_create(int64_t n_layers, norma_network **out);
+
+/* The layers read edges->sources, which are copied; sources have lower numbers than the layers that
+ * read them. NORMA_MEMORY. */
+NORMA_MUST_USE norma_status norma_network_connect(norma_network *network, const norma_edges *edges);
+
+/* Are all layers convolutional or linear, without groups or dilation, and reads each the one before
+ * it? */
+bool norma_network_is_chain(const norma_network *network);
+
+/* Memory for the activations of one image: slot 0 holds the image itself. Shapes must have been
+ * inferred with known extents. NORMA_MEMORY; *slots is to be cleared whatever is returned. */
+NORMA_MUST_USE norma_status norma_network_place(const norma_network *network, norma_slots *slots);
 
 /* Doubles that the weights, biases, scales and offsets take together; needs the layers' extents and
  * input.channels. */
@@ -105,12 +145,13 @@ NORMA_MUST_USE norma_status norma_layer_fold(norma_layer *layer, const double *g
                                              const double *var, double eps);
 
 /* Fills input, hidden and output of every layer from network->input and checks all extents against
- * each other (NORMA_CONFIG, naming the layer by its number, what it gets and what it expects). With
- * unknown image extents only channel counts are checked, and a linear layer can follow only a
- * linear one or a global average. */
+ * each other (NORMA_CONFIG, naming the layer, what it gets and what it expects). With unknown image
+ * extents only channel counts are checked, a linear layer can follow only a linear one or a global
+ * average, and all layers must be convolutional or linear. A value that no layer reads, but for
+ * that of the last one, is refused. */
 NORMA_MUST_USE norma_status norma_network_infer_shapes(norma_network *network);
 
-/* A network of the same layers with weights of its own. Caller owns *out. NORMA_MEMORY. */
+/* A chain of the same layers with weights of its own. Caller owns *out. NORMA_MEMORY. */
 NORMA_MUST_USE norma_status norma_network_copy(const norma_network *network, norma_network **out);
 
 /* Weights and bias of layer `number` of `to` from those of `from`, a network of the same extents,
@@ -122,15 +163,14 @@ NORMA_MUST_USE norma_status norma_network_copy(const norma_network *network, nor
 void norma_network_reorder(const norma_network *from, int64_t number, const int64_t *before,
                            const int64_t *rows, norma_network *to);
 
-/* channels * height * width. */
-int64_t norma_shape_size(norma_shape shape);
-
 /* A number that tells one network from another: a 64-bit FNV-1a hash of all weights and biases, as
- * folded, and of the scale and offset of the inputs. Equal networks give equal numbers. */
+ * folded, and of the scale and offset of the inputs; where it is no chain also of what the layers
+ * do and read. Equal networks give equal numbers. */
 uint64_t norma_network_digest(const norma_network *network);
 
-/* Elements of the layer's weight, c2 c0 |K|. */
+/* Elements of the layer's weight, c2 c0 |K| / groups, and of its bias. */
 int64_t norma_layer_weight_size(const norma_layer *layer);
+int64_t norma_layer_bias_size(const norma_layer *layer);
 
 /* Frees the network; attached storage is not touched. NULL is allowed. */
 void norma_network_destroy(norma_network **network);

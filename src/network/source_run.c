@@ -2,9 +2,9 @@
 
 #include "src/base/index.h"
 #include "src/network/forward.h"
-#include "src/network/im2col.h"
 #include "src/network/source_skip.h"
 #include "src/network/source_work.h"
+#include "src/operators/im2col.h"
 
 #include <cblas.h>
 #include <omp.h>
@@ -96,7 +96,7 @@ static void pass_gather(const pass *p, const double *in)
         for (int64_t place = 0; place < layout->group; place++) {
             int64_t n = place_0 + place;
             if (n >= 0 && n < p->n_images)
-                norma_im2col(p->shape->input, p->shape->kernel.first, p->shape->stride1,
+                norma_im2col(p->shape->input, p->shape->kernel.first, p->shape->stride1, NULL,
                              p->shape->padding, p->shape->z, in + n * in_size, layout->n_columns,
                              columns + place * layout->n_pixels);
         }

@@ -19,6 +19,7 @@ import tarfile
 import h5py
 import numpy as np
 
+import graph_files
 import stored_files
 
 folder = sys.argv[1]
@@ -158,7 +159,9 @@ bad_target("did you mean 'activation'?", set_attribute("layers/000", "activaton"
 bad_target("attribute activation is not a text", set_attribute("layers/000", "activation", 3))
 bad_target("unknown pool 'max3'; did you mean 'max2'?",
            set_attribute("layers/000", "pool", "max3"))
-bad_target("attribute groups is not supported", set_attribute("layers/000", "groups", 2))
+bad_target("layer 000 expects 4 input channels but gets 2", set_attribute("layers/000", "groups", 2))
+bad_target("groups is 3, which does not divide the 4 output channels", set_attribute("layers/000", "groups", 3))
+bad_target("attribute ceil_mode is not supported", set_attribute("layers/000", "ceil_mode", 1))
 bad_target("attribute stride is 0", set_attribute("layers/000", "stride", 0))
 bad_target("attribute padding is 1.5", set_attribute("layers/000", "padding", 1.5))
 bad_target("attribute padding holds 3 values",
@@ -227,6 +230,11 @@ cases.append(("target", path("network.h5") + ":/layers", "is a group, a dataset 
 cases.append(("target", path("network.h5") + ":/layers/000/bias", "has 1 axis, expected: 2 to 4"))
 
 stored_files.write(path, cases, random)
+
+graph_files.all_operators(path("graph.h5"))
+for number, (text, write) in enumerate(graph_files.BAD):
+    write(path(f"bad_graph_{number:02}.h5"))
+    cases.append(("target", path(f"bad_graph_{number:02}.h5"), text))
 
 # --- bare datasets of all types ----------------------------------------------------------------
 

@@ -9,6 +9,7 @@
 #include "io/input/source.h"
 #include "io/input/target.h"
 #include "src/base/mem.h"
+#include "src/network/bounds.h"
 #include "src/network/forward.h"
 #include "src/network/images.h"
 
@@ -204,6 +205,63 @@ static void test_bad_files(void **state)
     norma_test_check_all(n_bad == 0 && n_cases > 70);
 }
 
+/* Every operator of a graph, against the numpy forward pass in the file; liveness saves memory, and
+ * interval-deep ranges hold the values of each layer. */
+static void test_graph(void **state)
+{
+    (void)state;
+    enum { IMAGES = 4 };
+    char path[PATH_LENGTH];
+    norma_target *target = NULL;
+    norma_forward *forward = NULL;
+    norma_slots slots;
+    double *buffers[16] = {NULL}, *range = NULL;
+    files("graph.h5", path);
+    norma_test_ok_all(norma_target_read(norma_test_runtime->world, path, &target));
+    const norma_network *network = norma_target_network_local(target);
+    norma_test_check_all(network->n_layers == 14 && !norma_network_is_chain(network));
+    norma_test_check_all(strcmp(network->layers[13].name, "013") == 0);
+    norma_test_ok_all(norma_network_place(network, &slots));
+    norma_test_check_all(slots.n_slots <= 5 && 2 * slots.total < slots.values);
+    norma_test_ok_all(norma_forward_create(network, 2, &forward));
+    norma_test_ok_all(NORMA_ALLOC(range, 2 * slots.values));
+    for (int64_t k = 0; k < slots.n_slots; k++)
+        norma_test_ok_all(NORMA_ALLOC(buffers[k], IMAGES * slots.size[k]));
+    norma_h5_input *input = NULL;
+    const int64_t extents[4] = {IMAGES, 3, 10, 7};
+    if (norma_test_runtime->rank == 0) {
+        norma_test_ok(norma_h5_input_open_root(path, &input));
+        norma_test_ok(norma_h5_input_read_root(input, "/expected/x", 4, extents, buffers[0]));
+        norma_h5_input_close_root(&input);
+    }
+    MPI_Bcast(buffers[0], IMAGES * 210, MPI_DOUBLE, 0, norma_test_runtime->world);
+    for (int64_t l = 0; l < network->n_layers; l++) {
+        const norma_layer *layer = &network->layers[l];
+        int64_t from = network->inputs[layer->first_input] + 1;
+        int64_t n = layer->n_channels_in, pixels = norma_shape_size(layer->input) / n;
+        bool inside = true;
+        if (layer->kind == NORMA_LAYER_CONCAT)
+            n = layer->input.channels, pixels = norma_shape_size(layer->input) / n;
+        norma_test_ok_all(norma_bounds_propagate(network, l, range, range + slots.values));
+        for (int64_t k = 0; k < IMAGES * n * pixels; k++) {
+            double x = buffers[slots.of[from]][k];
+            int64_t c = k / pixels % n;
+            inside = inside && x >= range[c] && x <= range[slots.values + c];
+        }
+        norma_test_check_all(inside);
+        norma_forward_step(forward, l, IMAGES, &slots, buffers);
+    }
+    double difference =
+        difference_from_file(path, "/expected/outputs", (int64_t)IMAGES * 5, buffers[slots.of[14]]);
+    norma_test_check_all(difference < 1e-12);
+    for (int64_t k = 0; k < slots.n_slots; k++)
+        NORMA_FREE(buffers[k]);
+    NORMA_FREE(range);
+    norma_slots_clear(&slots);
+    norma_forward_destroy(&forward);
+    norma_target_destroy(&target);
+}
+
 /* Real networks of all trained activations: their own single-precision outputs, stored by whoever
  * trained them. */
 static void check_reference_outputs(const char *name, int64_t n_layers)
@@ -277,6 +335,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_network),   cmocka_unit_test(test_types),
     cmocka_unit_test(test_stored),    cmocka_unit_test(test_source),
     cmocka_unit_test(test_bad_files), cmocka_unit_test(test_reference_outputs),
+    cmocka_unit_test(test_graph),
 };
 
 norma_test_main_mpi("io.target", tests)

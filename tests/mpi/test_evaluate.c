@@ -298,10 +298,10 @@ static void test_cost(void **state)
     evaluate(&f, norma_test_runtime->world, IMAGES, 0, NORMA_BOUND_DATA, &r);
     for (int l = 0; l < N_LAYERS; l++)
         shapes[l] = f.source[l].shape;
-    norma_evaluate_cost_local(f.network, N_LAYERS, shapes, IMAGES, norma_test_runtime->size, 1, 0,
-                              &cost);
+    norma_test_ok(norma_evaluate_cost_local(f.network, N_LAYERS, shapes, IMAGES,
+                                            norma_test_runtime->size, 1, 0, &cost));
     norma_test_check_all(cost.n_flops == r.n_flops);
-    norma_evaluate_cost_local(f.network, N_LAYERS, shapes, 1000000, 1, 2, 0, &more);
+    norma_test_ok(norma_evaluate_cost_local(f.network, N_LAYERS, shapes, 1000000, 1, 2, 0, &more));
     norma_test_check_all(cost.held > 0 && cost.bounds > cost.held && cost.run > cost.held);
     norma_test_check_all(more.held > cost.held && more.run > cost.run);
     norma_test_check_all(more.run < NORMA_EVALUATE_BUDGET + (INT64_C(64) << 20));

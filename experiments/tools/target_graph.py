@@ -1,0 +1,95 @@
+"""The groups of a target file as a graph: their order, and what groups without weights compute."""
+import numpy as np
+
+from target_layers import TYPES, NotExpressible, canonical, pair
+
+INPUT = "input"
+
+
+def inputs_of(group, before):
+    """Names of the groups that a group reads; without `inputs` it reads the one before it."""
+    names = group.attrs.get("inputs", before)
+    if isinstance(names, (str, bytes)):
+        names = [names]
+    return [n.decode() if isinstance(n, bytes) else str(n) for n in names]
+
+
+def ordered(layers):
+    """(name, names it reads) of all groups of `layers`, each behind what it reads; groups whose order in the
+    file is such a one keep it."""
+    names = sorted(layers)
+    inputs = {name: inputs_of(layers[name], before) for name, before in zip(names, [INPUT, *names])}
+    listed, order, under_way = {INPUT}, [], set()
+    for root in names:
+        stack = [root]
+        while stack:
+            name = stack[-1]
+            if name in listed:
+                stack.pop()
+                continue
+            if name not in inputs:
+                raise NotExpressible(f"{layers.name}: there is no group {name}")
+            missing = [n for n in inputs[name] if n not in listed]
+            if missing and name in under_way:
+                raise NotExpressible(f"{layers.name}/{name}: reads its own values, through the groups that it reads")
+            if missing:
+                under_way.add(name)
+                stack += reversed(missing)
+            else:
+                listed.add(name)
+                order.append((name, inputs[name]))
+                under_way.discard(name)
+                stack.pop()
+    return order
+
+
+def windows(x, attributes, fill):
+    """The windows of a pool, [n, channels, height, width, kernel height, kernel width]."""
+    kernel = pair(attributes["kernel"])
+    stride = np.broadcast_to(attributes.get("stride", kernel), 2)
+    padding = np.atleast_1d(attributes.get("padding", 0))
+    near, far = (padding[:2], padding[2:]) if len(padding) == 4 else (np.broadcast_to(padding, 2),) * 2
+    x = np.pad(x, ((0, 0), (0, 0), *zip(near, far)), constant_values=fill)
+    parts = np.lib.stride_tricks.sliding_window_view(x, kernel, axis=(2, 3))
+    return parts[:, :, ::stride[0], ::stride[1]]
+
+
+def affine(numbers, attributes):
+    """scale and shift of a batch norm, or of a sum or product with a constant."""
+    if "constant" in numbers:
+        constant = numbers["constant"]
+        return (np.ones_like(constant), constant) if canonical(attributes["type"], TYPES) == "add" else (
+            constant, np.zeros_like(constant))
+    scale = numbers["bn_gamma"] / np.sqrt(numbers["bn_var"] + attributes.get("bn_eps", 1e-5))
+    return scale, numbers["bn_beta"] - numbers["bn_mean"] * scale
+
+
+def apply_node(group, kind, values):
+    """What a group without weights computes from its inputs, before its activation."""
+    x, attributes = values[0], group.attrs
+    numbers = {name: dataset[...].astype(np.float64) for name, dataset in group.items()}
+    if kind == "batchnorm" or "constant" in numbers:
+        scale, shift = affine(numbers, attributes)
+        return x * scale[:, None, None] + shift[:, None, None]
+    if kind == "add":
+        return sum(values[1:], x)
+    if kind == "multiply":
+        for value in values[1:]:
+            x = x * value
+        return x
+    if kind == "concat":
+        return np.concatenate(values, 1)
+    if kind == "max-pool":
+        return windows(x, attributes, -np.inf).max((4, 5))
+    if kind == "average-pool":
+        sums = windows(x, attributes, 0).sum((4, 5))
+        if attributes.get("count_include_pad", 1):
+            return sums / np.prod(pair(attributes["kernel"]))
+        return sums / windows(np.ones_like(x[:1, :1]), attributes, 0).sum((4, 5))
+    if kind == "global-average-pool":
+        return x.mean((2, 3), keepdims=True)
+    if kind == "flatten":
+        return x.reshape(len(x), -1, 1, 1)
+    if kind == "activation":
+        return x
+    raise NotExpressible(f"{group.name}: type {kind}")
