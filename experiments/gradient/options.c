@@ -99,6 +99,7 @@ const norma_command norma_gradient_command = {
         "the run is then their Cartesian product, one file with a dimension for each. Cells and "
         "replicas are spread over the ranks; one rank computes a replica.",
     .tables = tables,
+    .fitted = "gain",
 };
 
 const norma_command norma_gradient_plan_command = {

@@ -343,26 +343,37 @@ static void sort(const norma_option *option, const norma_config_value *values, i
     }
 }
 
-norma_status norma_config_find_repeated(const norma_option *option,
-                                        const norma_config_values *values, int64_t *index)
+norma_status norma_config_order(const norma_option *option, const norma_config_values *values,
+                                int64_t **out)
 {
     norma_status status = NORMA_OK;
     int64_t *order = NULL, *spare = NULL;
-    *index = -1;
     NORMA_GOTO(status, NORMA_ALLOC(order, values->n));
     NORMA_GOTO(status, NORMA_ALLOC(spare, values->n));
     for (int64_t i = 0; i < values->n; i++)
         order[i] = i;
     sort(option, values->values, order, spare, values->n);
+    *out = order;
+    order = NULL;
+done:
+    NORMA_FREE(spare);
+    NORMA_FREE(order);
+    return status;
+}
+
+norma_status norma_config_find_repeated(const norma_option *option,
+                                        const norma_config_values *values, int64_t *index)
+{
+    int64_t *order = NULL;
+    *index = -1;
+    NORMA_TRY(norma_config_order(option, values, &order));
     for (int64_t i = 1; i < values->n; i++)
         if (norma_config_value_compare(option, &values->values[order[i - 1]],
                                        &values->values[order[i]]) == 0 &&
             (*index < 0 || order[i] < *index))
             *index = order[i];
-done:
-    NORMA_FREE(spare);
-    NORMA_FREE(order);
-    return status;
+    norma_mem_free(order);
+    return NORMA_OK;
 }
 
 norma_status norma_config_fail_repeated(const norma_option *option, const norma_config_value *value,

@@ -22,6 +22,11 @@ NORMA_MUST_USE norma_status norma_config_expand(const norma_option *option, cons
 /* Would a text be read again as another one? Its commas need backslashes then. */
 bool norma_config_needs_escape(const norma_option *option, const char *text);
 
+/* *out = counted memory that the caller frees: the indices of the values, sorted by value; equal
+ * ones keep their order. Only NORMA_MEMORY can fail. */
+NORMA_MUST_USE norma_status norma_config_order(const norma_option *option,
+                                               const norma_config_values *values, int64_t **out);
+
 /* *index is the first value that is equal to an earlier one, -1 when all are distinct. Only
  * NORMA_MEMORY can fail. */
 NORMA_MUST_USE norma_status norma_config_find_repeated(const norma_option *option,

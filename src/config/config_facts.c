@@ -26,7 +26,10 @@ static void append_many(const norma_option *option, norma_text *out)
     if (option->many == NORMA_SWEEP)
         norma_text_append(out, "%s; ", ranges ? "sweep: list or range" : "sweep: list");
     else if (option->many == NORMA_LIST)
-        norma_text_append(out, "%s; ", ranges ? "list or range" : "list");
+        norma_text_append(out, "%s; ",
+                          ranges               ? "list or range"
+                          : option->positional ? "one or more"
+                                               : "list");
 }
 
 static void append_default(const norma_option *option, norma_text *out)
@@ -143,7 +146,8 @@ void norma_config_usage_append(const norma_command *command, norma_text *out)
     for (const norma_option *const *table = command->tables; *table; table++)
         for (const norma_option *option = *table; option->name; option++)
             if (option->positional)
-                norma_text_append(out, option->required ? " %s" : " [%s]",
-                                  norma_config_placeholder(option));
+                norma_text_append(out, option->required ? " %s%s" : " [%s%s]",
+                                  norma_config_placeholder(option),
+                                  option->many == NORMA_LIST ? "..." : "");
     norma_text_append(out, " [OPTION]...");
 }

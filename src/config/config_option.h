@@ -96,6 +96,8 @@ typedef struct norma_command {
     const char *invocation;            /* "norma plan reconstruct"; NULL: "norma " and the name */
     const char *description;           /* paragraphs of the help, '\n' between them */
     const norma_option *const *tables; /* NULL-terminated list of tables */
+    const char *fitted; /* a swept option along which results are fitted, so that its values belong
+                           into one run; NULL: none */
 } norma_command;
 
 #endif

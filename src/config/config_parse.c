@@ -166,14 +166,32 @@ static norma_status parse_flag(norma_config *config, int argc, char *const *argv
     return set_argument(item, where, value);
 }
 
-/* The next positional option takes the argument. */
+/* One more value of a positional list: an argument is a value as it stands, commas and all. */
+static norma_status push_argument(norma_config_item *item, const char *where, const char *argument)
+{
+    const norma_config_place place = {.status = NORMA_USAGE, .where = where};
+    norma_config_value value;
+    NORMA_TRY(check_utf8(where, argument));
+    NORMA_TRY(norma_config_value_parse(item->option, argument, (int64_t)strlen(argument), &place,
+                                       &value));
+    NORMA_TRY(norma_config_values_push(&item->values, item->option, &value));
+    if (!item->where)
+        item->where = norma_mem_strdup(where);
+    item->origin = NORMA_ORIGIN_COMMAND_LINE;
+    return item->where ? NORMA_OK : NORMA_MEMORY;
+}
+
+/* The next positional option takes the argument; a list takes all that follow. */
 static norma_status parse_positional(norma_config *config, const char *argument)
 {
     for (int64_t i = 0; i < config->n_items; i++) {
         norma_config_item *item = &config->items[i];
-        const char *placeholder = item->option->placeholder;
+        const char *where =
+            item->option->placeholder ? item->option->placeholder : item->option->name;
+        if (item->option->positional && item->option->many == NORMA_LIST)
+            return push_argument(item, where, argument);
         if (item->option->positional && item->origin == NORMA_ORIGIN_NONE)
-            return set_argument(item, placeholder ? placeholder : item->option->name, argument);
+            return set_argument(item, where, argument);
     }
     return fail_argument(config, argument);
 }
