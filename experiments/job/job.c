@@ -1,13 +1,13 @@
 #include "experiments/job/job.h"
 
 #include "experiments/job/options.h"
+#include "experiments/job/sweep_dimensions.h"
 #include "io/config/config_read.h"
 #include "io/result/provenance.h"
 #include "mpi/runtime/agree.h"
 #include "mpi/runtime/log.h"
 #include "mpi/runtime/stop.h"
 #include "src/base/mem.h"
-#include "src/config/config_common.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -100,19 +100,25 @@ static norma_status settle_groups(const norma_job *job, norma_job_context *conte
     return job->group(context);
 }
 
-/* The configurations of the context: counted texts that run_settled frees. */
+/* The texts of the context, counted; run_with_options frees them. */
+typedef struct texts {
+    char *settings, *configuration, *input_files;
+} texts;
+
 static norma_status write_configuration(const norma_job *job, norma_job_context *context,
-                                        char **settings, char **configuration)
+                                        texts *out)
 {
     norma_text text;
-    NORMA_TRY(norma_config_write(context->config, settings));
+    NORMA_TRY(norma_config_write(context->config, &out->settings));
     norma_text_init(&text);
-    norma_text_append(&text, "%s", *settings);
+    norma_text_append(&text, "%s", "");
     if (job->fingerprint)
         job->fingerprint(context, &text);
+    NORMA_TRY(norma_text_take(&text, &out->input_files));
+    norma_text_append(&text, "%s%s", out->settings, out->input_files);
     if (job->group)
         norma_text_append(&text, "  %s: %" PRId64 "\n", NORMA_JOB_GROUP_KEY, context->group_size);
-    return norma_text_take(&text, configuration);
+    return norma_text_take(&text, &out->configuration);
 }
 
 static void announce(const norma_job_context *job)
@@ -168,12 +174,9 @@ norma_status norma_job_open(norma_job_context *job, const norma_job_file *about)
     /* The output first: while another run writes it, the checkpoint is that run's. */
     NORMA_TRY(norma_result_create(world, output_of(job), &options, &job->file));
     NORMA_TRY(norma_provenance_write(job->file, job->runtime, &provenance));
-    if (!norma_config_is_single(config) && norma_config_knows(config, "cell-streams"))
-        NORMA_TRY(norma_result_set_text(
-            job->file, "/", "cell_streams",
-            norma_config_get_choice(config, 0, "cell-streams") == NORMA_CELL_STREAMS_COMMON
-                ? "common: cells share random numbers, their errors correlate"
-                : "independent"));
+    if (job->input_files[0])
+        NORMA_TRY(norma_result_set_text(job->file, "/", "input_files", job->input_files));
+    NORMA_TRY(norma_sweep_dimensions_describe(config, job->file));
     if (!keeps_checkpoints(job))
         return NORMA_OK;
     norma_checkpoint_options checkpoint = checkpoint_options(job);
@@ -234,8 +237,7 @@ static norma_status run_with_options(const norma_job *job, norma_job_context *co
     MPI_Comm world = context->runtime->world;
     norma_config *config = context->config;
     bool plan = context->call->plan || has_flag(config, "dry-run");
-    char *settings = NULL;
-    char *configuration = NULL;
+    texts text = {NULL, NULL, NULL};
     if (!norma_config_has(config, "output"))
         NORMA_TRY(norma_agree(world, norma_config_set_text(config, "output", job->default_output)));
     if (job->check)
@@ -250,14 +252,16 @@ static norma_status run_with_options(const norma_job *job, norma_job_context *co
     place(context);
     if (job->group)
         NORMA_TRY(settle_groups(job, context, plan));
-    norma_status status = write_configuration(job, context, &settings, &configuration);
+    norma_status status = write_configuration(job, context, &text);
     status = norma_agree(world, status);
-    context->settings = settings;
-    context->configuration = configuration;
+    context->settings = text.settings;
+    context->configuration = text.configuration;
+    context->input_files = text.input_files;
     if (status == NORMA_OK)
         status = plan_or_compute(job, context, plan);
-    norma_mem_free(configuration);
-    norma_mem_free(settings);
+    norma_mem_free(text.input_files);
+    norma_mem_free(text.configuration);
+    norma_mem_free(text.settings);
     return status;
 }
 

@@ -46,6 +46,7 @@ typedef struct norma_job_context {
     int64_t group_size;   /* ranks that compute a task together, as `group` chose; 0: none did */
     const char *settings; /* from `plan` on: the effective configuration as YAML */
     const char *configuration;    /* the same, then the lines of `fingerprint` */
+    const char *input_files;      /* the lines of `fingerprint` alone */
     norma_result *file;           /* from norma_job_open on */
     norma_checkpoint *checkpoint; /* the same; NULL where the command has no --resume */
     void *state;                  /* of the subcommand */

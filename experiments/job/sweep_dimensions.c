@@ -2,6 +2,7 @@
 
 #include "mpi/runtime/agree.h"
 #include "src/base/mem.h"
+#include "src/config/config_common.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -141,6 +142,16 @@ norma_status norma_sweep_dimensions_add(MPI_Comm world, const norma_config *conf
                          : add_names(config, file, axis, option, dimension));
     }
     return NORMA_OK;
+}
+
+norma_status norma_sweep_dimensions_describe(const norma_config *config, norma_result *file)
+{
+    if (norma_config_is_single(config) || !norma_config_knows(config, "cell-streams"))
+        return NORMA_OK;
+    bool common = norma_config_get_choice(config, 0, "cell-streams") == NORMA_CELL_STREAMS_COMMON;
+    return norma_result_set_text(
+        file, "/", "cell_streams",
+        common ? "common: cells share random numbers, their errors correlate" : "independent");
 }
 
 bool norma_sweep_dimensions_has(const norma_config *config, const char *option)

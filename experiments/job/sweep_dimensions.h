@@ -11,6 +11,11 @@
 NORMA_MUST_USE norma_status norma_sweep_dimensions_add(MPI_Comm world, const norma_config *config,
                                                        norma_result *file);
 
+/* Sets the attribute that says whether the cells of a sweep share random numbers. Collective over
+ * the file's communicator. */
+NORMA_MUST_USE norma_status norma_sweep_dimensions_describe(const norma_config *config,
+                                                            norma_result *file);
+
 /* True when an option is swept. */
 bool norma_sweep_dimensions_has(const norma_config *config, const char *option);
 

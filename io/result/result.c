@@ -392,7 +392,10 @@ static norma_status publish_root(norma_result *file, const char *end)
 norma_status norma_result_close(norma_result **file, norma_result_end end)
 {
     norma_result *f = *file;
-    const char *text = end == NORMA_RESULT_COMPLETE ? "complete" : "stopped";
+    static const char *const names[] = {[NORMA_RESULT_COMPLETE] = "complete",
+                                        [NORMA_RESULT_STOPPED] = "stopped",
+                                        [NORMA_RESULT_PARTIAL] = "partial"};
+    const char *text = names[end];
     char now[24] = "";
     if (f->rank == 0)
         norma_provenance_now_local(now);

@@ -8,7 +8,7 @@
  *     begin     all is laid out: from here on a killed run leaves a .part that opens
  *     write     each rank its own part
  *     flush     at each finished cell: what is there survives a kill
- *     close     status "complete" or "stopped", verified, synced, renamed to FILE
+ *     close     status "complete", "stopped" or "partial", verified, synced, renamed to FILE
  *     abandon   after a failure: FILE stays as it was
  *
  * Space is reserved before it is written where the file system can do that, so that a full disk is
@@ -30,7 +30,11 @@ typedef struct norma_result_options {
     int64_t bytes; /* expected size of the file, checked against the free space; 0: not checked */
 } norma_result_options;
 
-typedef enum norma_result_end { NORMA_RESULT_COMPLETE, NORMA_RESULT_STOPPED } norma_result_end;
+typedef enum norma_result_end {
+    NORMA_RESULT_COMPLETE,
+    NORMA_RESULT_STOPPED,
+    NORMA_RESULT_PARTIAL /* finished, but some cells of its sweep are missing */
+} norma_result_end;
 
 /* Opens FILE.part for writing in parallel; a .part left by a dead run is replaced (and a run that
  * is still writing that one fails at its next flush). `world` is the
