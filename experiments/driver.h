@@ -16,8 +16,9 @@ typedef struct norma_call {
     char *const *argv;
     int n_arguments; /* what stands behind the subcommand's name */
     char *const *arguments;
-    const char *const *sections; /* names of all subcommands, NULL-terminated */
-    bool plan;                   /* called as `norma plan CMD`: predict, compute nothing */
+    const char *const *sections;          /* names of all subcommands, NULL-terminated */
+    const norma_command *const *commands; /* of the sections, in their order */
+    bool plan;                            /* called as `norma plan CMD`: predict, compute nothing */
 } norma_call;
 
 struct norma_driver {
@@ -40,6 +41,7 @@ extern const norma_driver norma_driver_claims;
 extern const norma_driver norma_driver_bench;
 extern const norma_driver norma_driver_info;
 extern const norma_driver norma_driver_diff;
+extern const norma_driver norma_driver_merge;
 extern const norma_driver norma_driver_list;
 
 #endif

@@ -16,15 +16,19 @@
 
 #include <string.h>
 
-static const char *sections[32];
+enum { MOST_SECTIONS = 32 };
+static const char *sections[MOST_SECTIONS];
+static const norma_command *commands[MOST_SECTIONS];
 
 /* Subcommands with options of their own are the sections of a configuration file. */
 static void list_sections(void)
 {
     int n = 0;
     for (int64_t i = 0; i < norma_subcommand_names.n; i++)
-        if (norma_subcommand_get(i)->driver)
-            sections[n++] = norma_subcommand_get(i)->name;
+        if (norma_subcommand_get(i)->driver) {
+            sections[n] = norma_subcommand_get(i)->name;
+            commands[n++] = norma_subcommand_get(i)->driver->command;
+        }
 }
 
 static norma_status find_subcommand(const char *name, bool plan, const norma_subcommand **out)
@@ -129,6 +133,7 @@ static norma_status dispatch(norma_runtime *runtime, int argc, char **argv)
                        .n_arguments = argc - name - 1,
                        .arguments = argv + name + 1,
                        .sections = sections,
+                       .commands = commands,
                        .plan = plan};
     if (norma_config_wants_help(call.n_arguments, call.arguments))
         return print_command_help(plan ? driver->plan : driver->command);

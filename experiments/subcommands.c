@@ -21,6 +21,8 @@ static const norma_subcommand table[] = {
      &norma_driver_bench},
     {"info", "what a result file holds: status, provenance, variables", &norma_driver_info},
     {"diff", "the variables in which two result files differ", &norma_driver_diff},
+    {"merge", "join the results of one sweep: shares, seeds, replicas, further values",
+     &norma_driver_merge},
     {"list", "the names that options take: solvers, activations, subcommands, ...",
      &norma_driver_list},
     {"plan", "dry run of CMD: process grid, memory per rank, operations, bytes written, time",

@@ -37,6 +37,7 @@ LAYERS = {
     "io/checkpoint": ("src/base", "mpi/runtime", "io/checkpoint"),
     "io/config": ("src/base", "src/config", "mpi/runtime", "io/result", "io/config"),
     "io/hdf5": ("src/base", "io/result", "io/hdf5"),
+    "io/merge": ("src/base", "mpi/runtime", "io/result", "io/merge"),
     "io/input": ("src/base", "src/network", "mpi/runtime", "io/result", "io/hdf5", "io/input"),
     "experiments": ("src", "mpi", "io", "experiments/driver.h", "experiments/job",
                     "experiments/layers"),
