@@ -5,6 +5,7 @@
 #include "mpi/runtime/log.h"
 #include "mpi/runtime/replicas.h"
 #include "src/base/mem.h"
+#include "src/stats/ergodic.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -110,38 +111,28 @@ static void gather_differences(const norma_chain_output *output, const norma_cha
     norma_replicas_collect(output->runtime->world, n, differences);
 }
 
-typedef struct pooled {
-    double mean, error, tau, ess, rhat;
-    bool counted; /* some layers are behind the burn-in */
-} pooled;
+/* One row of all replicas. */
+typedef struct row_room {
+    norma_ergodic_result *averages; /* [replicas] */
+    norma_moments *halves;          /* [2 replicas] */
+} row_room;
 
 /* Replicas whose R-hat is above this disagree by more than their errors. */
 #define MIXED_RHAT 1.05
 
-/* The error is the larger of what the chains say of themselves and what their spread says. */
-static pooled pool(const double *numbers, int64_t replicas, norma_moments *halves)
+/* Pools a row of `all`, numbers[replicas][N_NUMBERS]. */
+static norma_ergodic_pooled pool(const double *numbers, int64_t replicas, const row_room *room)
 {
-    norma_moments means;
-    pooled p = {0};
-    double square = 0;
-    norma_moments_init(&means);
     for (int64_t r = 0; r < replicas; r++) {
         const double *x = numbers + r * N_NUMBERS;
-        norma_moments_add(&means, x[MEAN]);
-        square += x[ERROR] * x[ERROR];
-        p.tau += x[TAU] / (double)replicas;
-        p.ess += x[ESS];
-        p.counted = p.counted || x[HALVES] + x[HALVES + 3] > 0;
+        room->averages[r] = (norma_ergodic_result){
+            .mean = x[MEAN], .standard_error = x[ERROR], .tau = x[TAU], .ess = x[ESS]};
         for (int h = 0; h < 2; h++)
-            halves[2 * r + h] = (norma_moments){.count = (int64_t)x[HALVES + 3 * h],
-                                                .mean = x[HALVES + 3 * h + 1],
-                                                .squares = x[HALVES + 3 * h + 2]};
+            room->halves[2 * r + h] = (norma_moments){.count = (int64_t)x[HALVES + 3 * h],
+                                                      .mean = x[HALVES + 3 * h + 1],
+                                                      .squares = x[HALVES + 3 * h + 2]};
     }
-    p.mean = means.mean;
-    p.error = fmax(sqrt(square) / (double)replicas,
-                   sqrt(norma_moments_variance(&means) / (double)replicas));
-    p.rhat = norma_ergodic_rhat_of_halves(halves, replicas);
-    return p;
+    return norma_ergodic_pool(replicas, room->averages, room->halves);
 }
 
 static norma_status write_one(norma_chain_output *output, const norma_chain_cell *cell,
@@ -155,7 +146,7 @@ static norma_status write_one(norma_chain_output *output, const norma_chain_cell
 }
 
 static void print_row(const norma_chain_cell *cell, const char *name, const char *of,
-                      const pooled *p)
+                      const norma_ergodic_pooled *p)
 {
     bool undefined = p->counted && isnan(p->mean);
     norma_log_result("%5lld %24s %10s %14.7g %10.2e %9.3g %9.3g %8.5f%s%s%s",
@@ -168,14 +159,14 @@ static void print_row(const norma_chain_cell *cell, const char *name, const char
 /* The observables' rows of a cell, from all[rows][replicas][N_NUMBERS]. */
 static norma_status report_observables(norma_chain_output *output, const norma_chain_cell *cell,
                                        const norma_chain_layout *layout, const double *all,
-                                       norma_moments *halves)
+                                       const row_room *room)
 {
     int64_t replicas = output->setup->n_replicas;
     for (int o = 0; o < NORMA_N_OBSERVABLES; o++)
         for (int64_t v = 0; v < layout->n_of[o]; v++) {
             const char *base = norma_observable_name((norma_observable)o);
             int64_t row = layout->offset[o] + v;
-            pooled p = pool(all + row * replicas * N_NUMBERS, replicas, halves);
+            norma_ergodic_pooled p = pool(all + row * replicas * N_NUMBERS, replicas, room);
             char of[NORMA_OBSERVABLE_LABEL];
             norma_observable_label((norma_observable)o, &cell->request, v, of);
             NORMA_TRY(write_one(output, cell, base, "rhat", v, p.rhat));
@@ -188,7 +179,8 @@ static norma_status report_observables(norma_chain_output *output, const norma_c
 
 /* A value that is no average of an observable: into the file and on the terminal. */
 static norma_status report_other(norma_chain_output *output, const norma_chain_cell *cell,
-                                 const char *base, const char *of, int64_t inner, const pooled *p)
+                                 const char *base, const char *of, int64_t inner,
+                                 const norma_ergodic_pooled *p)
 {
     NORMA_TRY(write_one(output, cell, base, "pooled_mean", inner, p->mean));
     NORMA_TRY(write_one(output, cell, base, "pooled_stderr", inner, p->error));
@@ -199,17 +191,17 @@ static norma_status report_other(norma_chain_output *output, const norma_chain_c
 
 static norma_status report_others(norma_chain_output *output, const norma_chain_cell *cell,
                                   const norma_chain_layout *layout, const double *all,
-                                  norma_moments *halves)
+                                  const row_room *room)
 {
     int64_t replicas = output->setup->n_replicas;
     const double *at = all + layout->n_values * replicas * N_NUMBERS;
-    pooled p = pool(at, replicas, halves);
+    norma_ergodic_pooled p = pool(at, replicas, room);
     if (layout->n_of[NORMA_OBSERVABLE_TR_M3] > 0 && layout->n_of[NORMA_OBSERVABLE_TR_DIAG2] > 0)
         NORMA_TRY(report_other(output, cell, "regularity_alpha", "-", 0, &p));
     for (int64_t k = 0; k < layout->n_exponents; k++) {
         char of[NAME_LENGTH];
         snprintf(of, sizeof of, "k=%lld", (long long)k + 1);
-        p = pool(at + (1 + k) * replicas * N_NUMBERS, replicas, halves);
+        p = pool(at + (1 + k) * replicas * N_NUMBERS, replicas, room);
         NORMA_TRY(report_other(output, cell, "lyapunov", of, k, &p));
     }
     return NORMA_OK;
@@ -238,27 +230,30 @@ static norma_status pool_cell(norma_chain_output *output, const norma_chain_cell
     norma_chain_layout layout;
     double *all = NULL;
     double *differences = NULL;
-    norma_moments *halves = NULL;
+    row_room room = {0};
     int64_t replicas = output->setup->n_replicas;
     norma_chain_layout_init(output->setup, cell, 1, &layout);
     norma_status status = NORMA_ALLOC(all, n_rows(&layout) * replicas * N_NUMBERS);
     if (status == NORMA_OK)
-        status = NORMA_ALLOC(halves, 2 * replicas);
+        status = NORMA_ALLOC(room.averages, replicas);
+    if (status == NORMA_OK)
+        status = NORMA_ALLOC(room.halves, 2 * replicas);
     if (status == NORMA_OK)
         status = NORMA_ALLOC(differences, n_differences(&layout));
     status = norma_agree(output->runtime->world, status);
     if (status == NORMA_OK) {
         gather(output, cell, &layout, all);
-        status = report_observables(output, cell, &layout, all, halves);
+        status = report_observables(output, cell, &layout, all, &room);
     }
     if (status == NORMA_OK)
-        status = report_others(output, cell, &layout, all, halves);
+        status = report_others(output, cell, &layout, all, &room);
     if (status == NORMA_OK && layout.n_compared_values > 0) {
         gather_differences(output, cell, &layout, differences);
         print_differences(cell, &layout, differences);
     }
     norma_mem_free(differences);
-    norma_mem_free(halves);
+    norma_mem_free(room.halves);
+    norma_mem_free(room.averages);
     norma_mem_free(all);
     return status;
 }

@@ -3,7 +3,7 @@
 #include "mpi/linalg/replicated.h"
 #include "mpi/runtime/agree.h"
 #include "mpi/runtime/progress.h"
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -300,18 +300,24 @@ static norma_stopping iterate(work *w, norma_progress *progress, char *text, siz
     }
 }
 
-static norma_status allocate(work *w)
+/* Measures or allocates: src/base/mem_place.h. */
+static norma_status place(work *w, double *bytes)
 {
     const norma_lbfgs_problem *p = w->p;
-    NORMA_TRY(NORMA_CALLOC(w->basis, w->n_basis * p->n_share));
-    NORMA_TRY(NORMA_CALLOC(w->gram, w->n_basis * w->n_basis));
-    NORMA_TRY(NORMA_ALLOC(w->dots, 3 * w->n_basis + 2));
-    NORMA_TRY(NORMA_ALLOC(w->weight, w->n_basis));
-    NORMA_TRY(NORMA_ALLOC(w->alpha, w->m));
-    NORMA_TRY(NORMA_ALLOC(w->direction, p->n_share));
-    NORMA_TRY(NORMA_ALLOC(w->residual, p->n_rows));
-    NORMA_TRY(NORMA_ALLOC(w->image, p->n_rows));
-    return NORMA_ALLOC(w->weighted, p->n_rows);
+    NORMA_TRY(NORMA_PLACE_ROWS(w->basis, w->n_basis, p->n_share, bytes));
+    NORMA_TRY(NORMA_PLACE_ROWS(w->gram, w->n_basis, w->n_basis, bytes));
+    NORMA_TRY(NORMA_PLACE(w->dots, 3 * w->n_basis + 2, bytes));
+    NORMA_TRY(NORMA_PLACE(w->weight, w->n_basis, bytes));
+    NORMA_TRY(NORMA_PLACE(w->alpha, w->m, bytes));
+    NORMA_TRY(NORMA_PLACE(w->direction, p->n_share, bytes));
+    NORMA_TRY(NORMA_PLACE(w->residual, p->n_rows, bytes));
+    NORMA_TRY(NORMA_PLACE(w->image, p->n_rows, bytes));
+    return NORMA_PLACE(w->weighted, p->n_rows, bytes);
+}
+
+static void init(const norma_lbfgs_problem *problem, work *w)
+{
+    *w = (work){.p = problem, .m = problem->history, .n_basis = 2 * problem->history + 1};
 }
 
 norma_status norma_lbfgs_minimize(const norma_lbfgs_problem *problem, double *x,
@@ -319,14 +325,13 @@ norma_status norma_lbfgs_minimize(const norma_lbfgs_problem *problem, double *x,
 {
     norma_progress progress;
     char text[64];
-    work w = {.p = problem,
-              .m = problem->history,
-              .n_basis = 2 * problem->history + 1,
-              .x = x,
-              .norm = problem->norm,
-              .roundoff = problem->single ? 0x1p-24 : 0x1p-53};
+    work w;
+    init(problem, &w);
+    w.x = x;
+    w.norm = problem->norm;
+    w.roundoff = problem->single ? 0x1p-24 : 0x1p-53;
     snprintf(text, sizeof text, "%s", problem->name);
-    norma_status status = norma_agree(problem->comm, allocate(&w));
+    norma_status status = norma_agree(problem->comm, place(&w, NULL));
     NORMA_GOTO(status, status);
     round_all(&w, x, problem->n_share);
     norma_progress_init_local(&progress, text, "iteration", problem->max_iterations);
@@ -354,6 +359,10 @@ done:
 
 double norma_lbfgs_bytes_local(int64_t n_rows, int64_t n_share, int64_t history)
 {
-    double n_basis = 2 * (double)history + 1;
-    return 8 * ((n_basis + 1) * (double)n_share + 3 * (double)n_rows + n_basis * (n_basis + 5));
+    const norma_lbfgs_problem problem = {.n_rows = n_rows, .n_share = n_share, .history = history};
+    double bytes = 0;
+    work w;
+    init(&problem, &w);
+    (void)place(&w, &bytes);
+    return bytes;
 }

@@ -2,7 +2,7 @@
 
 #include "mpi/linalg/scalapack.h"
 #include "mpi/runtime/agree.h"
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 
 #include <cblas.h>
 #include <float.h>
@@ -147,10 +147,23 @@ norma_status norma_quadrature_run(norma_quadrature *q, uint64_t seed,
     return NORMA_OK;
 }
 
-static norma_status create_space_local(const norma_quadrature *q, space *s, int64_t n_vectors)
+/* Measures or allocates: src/base/mem_place.h. */
+static norma_status place_space(const norma_quadrature *q, space *s, double *bytes)
 {
-    NORMA_TRY(NORMA_ALLOC(s->basis, n_vectors * s->n_local));
-    return NORMA_ALLOC(s->vector, s->equations ? q->n_rows : s->n_local);
+    NORMA_TRY(NORMA_PLACE_ROWS(s->basis, q->n_steps, s->n_local, bytes));
+    return NORMA_PLACE(s->vector, s->equations ? q->n_rows : s->n_local, bytes);
+}
+
+static norma_status place(norma_quadrature *q, int n_ranks, double *bytes)
+{
+    NORMA_TRY(place_space(q, &q->left, bytes));
+    NORMA_TRY(place_space(q, &q->right, bytes));
+    NORMA_TRY(NORMA_PLACE(q->counts, n_ranks, bytes));
+    NORMA_TRY(NORMA_PLACE(q->places, n_ranks, bytes));
+    NORMA_TRY(NORMA_PLACE(q->along, q->n_steps + 1, bytes));
+    NORMA_TRY(NORMA_PLACE(q->diagonal, q->n_steps, bytes));
+    NORMA_TRY(NORMA_PLACE(q->beside, q->n_steps, bytes));
+    return NORMA_PLACE(q->work, 4 * q->n_steps, bytes);
 }
 
 static norma_status create_local(norma_quadrature *q)
@@ -167,18 +180,12 @@ static norma_status create_local(norma_quadrature *q)
         return NORMA_FAIL(NORMA_LIMIT, "a quadrature counts equations and features to %d", INT_MAX);
     q->left = q->n_features < q->n_rows ? features : equations;
     q->right = q->n_features < q->n_rows ? equations : features;
-    NORMA_TRY(create_space_local(q, &q->left, q->n_steps));
-    NORMA_TRY(create_space_local(q, &q->right, q->n_steps));
-    NORMA_TRY(NORMA_ALLOC(q->counts, n_ranks));
-    NORMA_TRY(NORMA_ALLOC(q->places, n_ranks));
+    NORMA_TRY(place(q, n_ranks, NULL));
     for (int r = 0; r < n_ranks; r++) {
         q->places[r] = (int)slice_start(q->n_rows, r, n_ranks);
         q->counts[r] = (int)slice_start(q->n_rows, r + 1, n_ranks) - q->places[r];
     }
-    NORMA_TRY(NORMA_ALLOC(q->along, q->n_steps + 1));
-    NORMA_TRY(NORMA_ALLOC(q->diagonal, q->n_steps));
-    NORMA_TRY(NORMA_ALLOC(q->beside, q->n_steps));
-    return NORMA_ALLOC(q->work, 4 * q->n_steps);
+    return NORMA_OK;
 }
 
 norma_status norma_quadrature_create(norma_product *product, norma_product_form form,
@@ -211,9 +218,15 @@ int64_t norma_quadrature_dimension_local(const norma_quadrature *q)
 double norma_quadrature_bytes_local(int64_t n_rows, int64_t n_features, int64_t n_steps,
                                     int n_ranks)
 {
-    double rows = (double)slice_start(n_rows, 1, n_ranks);
-    double features = (double)slice_start(n_features, 1, n_ranks);
-    return 8 * ((double)n_steps * (rows + features + 8) + (double)n_rows + features);
+    norma_quadrature q = {
+        .n_rows = n_rows,
+        .n_steps = n_steps,
+        .left = {.equations = true, .n_local = slice_start(n_rows, 1, n_ranks)},
+        .right = {.equations = false, .n_local = slice_start(n_features, 1, n_ranks)},
+    };
+    double bytes = 0;
+    (void)place(&q, n_ranks, &bytes);
+    return bytes;
 }
 
 void norma_quadrature_destroy_local(norma_quadrature **quadrature)

@@ -2,7 +2,7 @@
 
 #include "mpi/linalg/replicated.h"
 #include "mpi/runtime/agree.h"
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 
 #include <math.h>
 #include <string.h>
@@ -32,9 +32,22 @@ struct norma_refine {
     double rotated[MOST_VECTORS + 1]; /* the right-hand side of the small problem */
 };
 
+/* Measures or allocates: src/base/mem_place.h. */
+static norma_status place(norma_refine *r, int64_t n_share, double *bytes)
+{
+    NORMA_TRY(NORMA_PLACE(r->residual, r->n, bytes));
+    NORMA_TRY(NORMA_PLACE(r->correction, r->n, bytes));
+    NORMA_TRY(NORMA_PLACE(r->trial, r->n, bytes));
+    NORMA_TRY(NORMA_PLACE(r->share, n_share, bytes));
+    return NORMA_PLACE_ROWS(r->basis, r->n, MOST_VECTORS + 1, bytes);
+}
+
 double norma_refine_bytes_local(int64_t n_system)
 {
-    return 8 * (double)n_system * (MOST_VECTORS + 5) + (double)sizeof(norma_refine);
+    norma_refine r = {.n = n_system};
+    double bytes = (double)sizeof r;
+    (void)place(&r, n_system, &bytes);
+    return bytes;
 }
 
 norma_status norma_refine_create(const norma_system *system, norma_lu *lu, double sigma_max,
@@ -48,16 +61,8 @@ norma_status norma_refine_create(const norma_system *system, norma_lu *lu, doubl
         r->lu = lu;
         r->sigma_max = sigma_max;
         r->n = system->rule->n_system;
-        status = NORMA_ALLOC(r->residual, r->n);
+        status = place(r, norma_product_share_local(system->product, &first), NULL);
     }
-    if (status == NORMA_OK)
-        status = NORMA_ALLOC(r->correction, r->n);
-    if (status == NORMA_OK)
-        status = NORMA_ALLOC(r->trial, r->n);
-    if (status == NORMA_OK)
-        status = NORMA_ALLOC(r->share, norma_product_share_local(system->product, &first));
-    if (status == NORMA_OK)
-        status = NORMA_ALLOC(r->basis, r->n * (MOST_VECTORS + 1));
     status = norma_agree(system->comm, status);
     if (status == NORMA_OK)
         *out = r;

@@ -32,7 +32,7 @@ NORMA_MUST_USE norma_status norma_refine_solve(norma_refine *refine, bool transp
                                                double tolerance, const double *b, double *x,
                                                int64_t *iterations);
 
-/* Bytes that norma_refine_create allocates. Local, pure. */
+/* Bytes that norma_refine_create allocates on a rank with all features, the most. Local, pure. */
 double norma_refine_bytes_local(int64_t n_system);
 
 /* Frees and nulls; NULL is allowed. Local. */

@@ -17,4 +17,9 @@
     ((bytes) ? (*(bytes) += (double)(n) * (double)sizeof *(pointer), NORMA_OK)                     \
              : NORMA_CALLOC(pointer, n))
 
+/* The same for n rows of m elements, whose product may be beyond int64_t where it is measured. */
+#define NORMA_PLACE_ROWS(pointer, n, m, bytes)                                                     \
+    ((bytes) ? (*(bytes) += (double)(n) * (double)(m) * (double)sizeof *(pointer), NORMA_OK)       \
+             : NORMA_CALLOC(pointer, (n) * (m)))
+
 #endif

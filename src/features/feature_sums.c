@@ -1,6 +1,6 @@
 #include "src/features/feature_sums.h"
 
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 
 #include <cblas.h>
 #include <string.h>
@@ -21,11 +21,11 @@ typedef struct tile {
 typedef struct sums_work {
     const norma_width_rule *rule;
     const norma_khatri_rao_source *source;
-    int64_t c0, c2, n_first, n_second; /* channels and taps */
-    double *first, *second;            /* [TILE][…]: weights as the source gives them */
-    double *row;                       /* [c0 |K|] */
-    double *squares;                   /* [c2]: R_i */
-    double *gram, *a, *b;              /* [TILE][TILE] */
+    int64_t c0, c2, n_first, n_second, n_composite; /* channels and taps */
+    double *first, *second; /* [TILE][…]: weights as the source gives them */
+    double *row;            /* [c0 |K|] */
+    double *squares;        /* [c2]: R_i */
+    double *gram, *a, *b;   /* [TILE][TILE] */
     tile left, right;
 } sums_work;
 
@@ -44,12 +44,13 @@ double norma_feature_sums_flops(const norma_khatri_rao_shape *shape, int64_t n_f
     return (double)n_features * (double)(n_features + TILE) * inner;
 }
 
-static norma_status create_tile(const sums_work *w, tile *t)
+/* Measures or allocates: src/base/mem_place.h. */
+static norma_status place_tile(const sums_work *w, tile *t, double *bytes)
 {
-    NORMA_TRY(NORMA_ALLOC(t->w1, TILE * w->c0 * w->n_first));
-    NORMA_TRY(NORMA_ALLOC(t->w2, TILE * w->c2 * w->n_second));
-    NORMA_TRY(NORMA_ALLOC(t->pivots, TILE * w->c2));
-    return NORMA_ALLOC(t->sums, TILE * w->c2);
+    NORMA_TRY(NORMA_PLACE_ROWS(t->w1, TILE, w->c0 * w->n_first, bytes));
+    NORMA_TRY(NORMA_PLACE_ROWS(t->w2, TILE, w->c2 * w->n_second, bytes));
+    NORMA_TRY(NORMA_PLACE_ROWS(t->pivots, TILE, w->c2, bytes));
+    return NORMA_PLACE_ROWS(t->sums, TILE, w->c2, bytes);
 }
 
 static void destroy_tile(tile *t)
@@ -73,17 +74,26 @@ static void destroy(sums_work *w)
     NORMA_FREE(w->b);
 }
 
-static norma_status create(sums_work *w)
+static norma_status place(sums_work *w, double *bytes)
 {
-    NORMA_TRY(create_tile(w, &w->left));
-    NORMA_TRY(create_tile(w, &w->right));
-    NORMA_TRY(NORMA_ALLOC(w->first, TILE * w->c0 * w->n_first));
-    NORMA_TRY(NORMA_ALLOC(w->second, TILE * w->c2 * w->n_second));
-    NORMA_TRY(NORMA_ALLOC(w->row, w->rule->row_length));
-    NORMA_TRY(NORMA_CALLOC(w->squares, w->c2));
-    NORMA_TRY(NORMA_ALLOC(w->gram, TILE * TILE));
-    NORMA_TRY(NORMA_ALLOC(w->a, TILE * TILE));
-    return NORMA_ALLOC(w->b, TILE * TILE);
+    NORMA_TRY(place_tile(w, &w->left, bytes));
+    NORMA_TRY(place_tile(w, &w->right, bytes));
+    NORMA_TRY(NORMA_PLACE_ROWS(w->first, TILE, w->c0 * w->n_first, bytes));
+    NORMA_TRY(NORMA_PLACE_ROWS(w->second, TILE, w->c2 * w->n_second, bytes));
+    NORMA_TRY(NORMA_PLACE_ROWS(w->row, w->c0, w->n_composite, bytes));
+    NORMA_TRY(NORMA_PLACE(w->squares, w->c2, bytes));
+    NORMA_TRY(NORMA_PLACE_ROWS(w->gram, TILE, TILE, bytes));
+    NORMA_TRY(NORMA_PLACE_ROWS(w->a, TILE, TILE, bytes));
+    return NORMA_PLACE_ROWS(w->b, TILE, TILE, bytes);
+}
+
+static sums_work sizes_of(const norma_khatri_rao_shape *shape)
+{
+    return (sums_work){.c0 = shape->n_channels_in,
+                       .c2 = shape->n_channels_out,
+                       .n_first = norma_kernel_taps(shape->kernel.first),
+                       .n_second = norma_kernel_taps(shape->kernel.second),
+                       .n_composite = norma_kernel_taps(shape->kernel.composite)};
 }
 
 /* out[taps][TILE][channels] = in[count][channels][taps]. */
@@ -201,16 +211,12 @@ norma_status norma_feature_sums_compute(const norma_width_rule *rule,
                                         bool fourths, int part, int n_parts,
                                         norma_feature_sums *out)
 {
-    const norma_kernel *kernel = &rule->shape.kernel;
     int64_t n_tiles = (n_features + TILE - 1) / TILE;
-    sums_work w = {.rule = rule,
-                   .source = source,
-                   .c0 = rule->shape.n_channels_in,
-                   .c2 = rule->shape.n_channels_out,
-                   .n_first = norma_kernel_taps(kernel->first),
-                   .n_second = norma_kernel_taps(kernel->second)};
+    sums_work w = sizes_of(&rule->shape);
+    w.rule = rule;
+    w.source = source;
     *out = (norma_feature_sums){0, 0};
-    norma_status status = create(&w);
+    norma_status status = place(&w, NULL);
     for (int64_t i = 0; rule->width == NORMA_WIDTH_MIN && status == NORMA_OK && i < w.c2; i++) {
         const double *ratio = rule->ratio + i * rule->row_length;
         w.squares[i] = cblas_ddot((int)rule->row_length, ratio, 1, ratio, 1);
@@ -231,9 +237,8 @@ norma_status norma_feature_sums_compute(const norma_width_rule *rule,
 
 double norma_feature_sums_bytes(const norma_khatri_rao_shape *shape)
 {
-    double first = (double)norma_khatri_rao_width_first(shape);
-    double second = (double)norma_khatri_rao_width_second(shape);
-    double c2 = (double)shape->n_channels_out;
-    double row = (double)shape->n_channels_in * (double)norma_kernel_taps(shape->kernel.composite);
-    return 8 * ((double)TILE * (3 * (first + second) + 4 * c2 + 3 * (double)TILE) + row + c2);
+    sums_work w = sizes_of(shape);
+    double bytes = 0;
+    (void)place(&w, &bytes);
+    return bytes;
 }

@@ -168,3 +168,25 @@ double norma_ergodic_split_rhat(const norma_ergodic *const *chains, int64_t n_ch
     }
     return rhat(&means, within, length);
 }
+
+norma_ergodic_pooled norma_ergodic_pool(int64_t n_chains, const norma_ergodic_result *averages,
+                                        const norma_moments *halves)
+{
+    norma_moments means;
+    norma_ergodic_pooled p = {0};
+    double square = 0;
+    const double n = (double)n_chains;
+    norma_moments_init(&means);
+    for (int64_t c = 0; c < n_chains; c++) {
+        const norma_ergodic_result *a = &averages[c];
+        norma_moments_add(&means, a->mean);
+        square += a->standard_error * a->standard_error;
+        p.tau += a->tau / n;
+        p.ess += a->ess;
+        p.counted = p.counted || halves[2 * c].count + halves[2 * c + 1].count > 0;
+    }
+    p.mean = means.mean;
+    p.error = fmax(sqrt(square) / n, sqrt(norma_moments_variance(&means) / n));
+    p.rhat = norma_ergodic_rhat_of_halves(halves, n_chains);
+    return p;
+}

@@ -10,6 +10,7 @@
  */
 #include "src/stats/moments.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define NORMA_ERGODIC_BATCHES 1024
@@ -59,6 +60,21 @@ void norma_ergodic_halves(const norma_ergodic *ergodic, int64_t burn_in, norma_m
 
 /* Split R-hat from the halves [2 n_chains] of n_chains chains; NaN when one is empty. */
 double norma_ergodic_rhat_of_halves(const norma_moments *halves, int64_t n_chains);
+
+/* The averages of independent chains as one. */
+typedef struct norma_ergodic_pooled {
+    double mean;
+    double error; /* of the mean: the larger of that from the chains' own errors and that from the
+                   * spread of their means */
+    double tau;   /* mean over the chains */
+    double ess;   /* sum over the chains */
+    double rhat;
+    bool counted; /* some chain has values behind its burn-in */
+} norma_ergodic_pooled;
+
+/* Pools n_chains averages, with their halves [2 n_chains]. */
+norma_ergodic_pooled norma_ergodic_pool(int64_t n_chains, const norma_ergodic_result *averages,
+                                        const norma_moments *halves);
 
 /* Split R-hat (Gelman et al.) of n_chains chains: each is cut in two halves after burn_in >= 0. NaN
  * with fewer than 2 batches a half; 1 when every half is constant and equal. */

@@ -184,6 +184,25 @@ static void test_split_rhat(void **state)
     assert_true(norma_ergodic_split_rhat(chains, 4, 0) > 1.1);
 }
 
+/* Two chains with means 1 and 4: their spread, sqrt(4.5 / 2), exceeds their own errors, and not
+ * those that are ten times larger. */
+static void test_pool(void **state)
+{
+    (void)state;
+    norma_ergodic_result chain[2] = {{.mean = 1, .standard_error = 0.3, .tau = 2, .ess = 10},
+                                     {.mean = 4, .standard_error = 0.4, .tau = 4, .ess = 30}};
+    norma_moments halves[4] = {{0}, {0}, {.count = 3, .mean = 4}, {.count = 3, .mean = 4}};
+    norma_ergodic_pooled p = norma_ergodic_pool(2, chain, halves);
+    assert_true(p.mean == 2.5 && p.tau == 3 && p.ess == 40 && p.counted && isnan(p.rhat));
+    norma_test_check_close(p.error, 1.5, 1e-15);
+    for (int c = 0; c < 2; c++)
+        chain[c].standard_error *= 10;
+    p = norma_ergodic_pool(2, chain, halves);
+    norma_test_check_close(p.error, 2.5, 1e-15); /* sqrt(3^2 + 4^2) / 2 */
+    halves[2].count = halves[3].count = 0;
+    assert_false(norma_ergodic_pool(2, chain, halves).counted);
+}
+
 static double uniform_cdf(double value, const void *context)
 {
     (void)context;
@@ -217,6 +236,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_ergodic_flags_and_burn_in),
     cmocka_unit_test(test_ratio),
     cmocka_unit_test(test_split_rhat),
+    cmocka_unit_test(test_pool),
     cmocka_unit_test(test_ks),
 };
 
