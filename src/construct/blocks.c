@@ -85,10 +85,10 @@ void norma_blocks_destroy(norma_blocks **blocks)
     NORMA_FREE(*blocks);
 }
 
-static norma_status draw(const norma_tensor_spec *base, int64_t tensor_number, int64_t layer,
-                         int64_t n_rows, int64_t n_columns, double *out)
+/* A matrix of n_rows x n_columns, by the law of `base`. */
+static norma_tensor_spec describe(const norma_tensor_spec *base, int64_t tensor_number,
+                                  int64_t layer, int64_t n_rows, int64_t n_columns)
 {
-    norma_tensor *tensor = NULL;
     norma_tensor_spec spec = *base;
     spec.role = NORMA_TENSOR_FIRST;
     spec.stream.tensor = tensor_number;
@@ -96,6 +96,14 @@ static norma_status draw(const norma_tensor_spec *base, int64_t tensor_number, i
     spec.n_features = n_rows;
     spec.n_channels = n_columns;
     spec.n_taps = 1;
+    return spec;
+}
+
+static norma_status draw(const norma_tensor_spec *base, int64_t tensor_number, int64_t layer,
+                         int64_t n_rows, int64_t n_columns, double *out)
+{
+    norma_tensor *tensor = NULL;
+    const norma_tensor_spec spec = describe(base, tensor_number, layer, n_rows, n_columns);
     NORMA_TRY(norma_tensor_create(&spec, &tensor));
     norma_tensor_fill(tensor, 0, n_rows, out);
     norma_tensor_destroy(&tensor);
@@ -109,6 +117,8 @@ norma_status norma_blocks_draw(norma_blocks *b, const norma_tensor_spec *spec, i
     if (b->n_blocks >= NORMA_BLOCKS_MOST || layer >= NORMA_BLOCKS_MOST)
         return NORMA_FAIL(NORMA_LIMIT, "%lld blocks of layer %lld: fewer than %d of each are drawn",
                           (long long)b->n_blocks, (long long)layer, NORMA_BLOCKS_MOST);
+    const norma_tensor_spec inner = describe(spec, TENSOR_INNER, layer, d, d);
+    b->gain = 1 / sqrt((double)d * norma_tensor_variance(&inner));
     NORMA_TRY(draw(spec, TENSOR_READOUT, layer * NORMA_BLOCKS_MOST, b->shape.n_out, d, b->readout));
     for (int64_t i = 0; i < b->n_blocks; i++) {
         NORMA_TRY(
@@ -213,7 +223,7 @@ static norma_status solve_block(norma_blocks *b, int64_t i, const double *target
     NORMA_TRY(check_zero(b, i, centre, &about));
     scale = about.target > 0 ? about.target : scale;
     double size_gamma =
-        fabs(centre) * sqrt(d) + fmin(about.distance, about.target) / about.sigma_min;
+        fabs(centre) * sqrt((double)d) + fmin(about.distance, about.target) / about.sigma_min;
     report->condition = about.sigma_min > 0 ? about.sigma_max / about.sigma_min : INFINITY;
     report->digits_predicted =
         about.sigma_min > 0 ? fmax(0, log10(about.sigma_max * size_gamma / scale)) : INFINITY;

@@ -129,6 +129,33 @@ static void test_outputs(void **state)
     NORMA_FREE(target);
 }
 
+/* The last block's system does not depend on scales: those nearest to a constant are nearer to it
+ * than those nearest to another one. */
+static void test_centres(void **state)
+{
+    (void)state;
+    const norma_blocks_shape shape = {.n_out = 5, .n_in = 12, .n_inner = 3, .width = 20};
+    double *target = make_target(60);
+    norma_blocks *b[3];
+    double distance[3][3];
+    for (int i = 0; i < 3; i++)
+        b[i] = solve(shape, (norma_blocks_centre)i, target);
+    const double centres[] = {0, 1, b[0]->gain};
+    norma_test_check_close(b[0]->gain, 1 / sqrt(2), 1e-15); /* variance 2 / 20, 20 columns */
+    for (int i = 0; i < 3; i++)
+        for (int c = 0; c < 3; c++) {
+            distance[i][c] = 0;
+            for (int64_t j = 0; j < 20; j++)
+                distance[i][c] += pow(b[i]->gamma[3 * 20 + j] - centres[c], 2);
+        }
+    for (int i = 0; i < 3; i++)
+        for (int c = 0; c < 3; c++)
+            norma_test_check(i == c || distance[c][c] < 0.999 * distance[i][c]);
+    for (int i = 0; i < 3; i++)
+        norma_blocks_destroy(&b[i]);
+    NORMA_FREE(target);
+}
+
 /* The error of a block stays below what its condition predicts, and not far below. */
 static void test_digits(void **state)
 {
@@ -248,8 +275,8 @@ static void test_nearest(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_outputs), cmocka_unit_test(test_digits),  cmocka_unit_test(test_collapse),
-    cmocka_unit_test(test_corners), cmocka_unit_test(test_nearest),
+    cmocka_unit_test(test_outputs),  cmocka_unit_test(test_centres), cmocka_unit_test(test_digits),
+    cmocka_unit_test(test_collapse), cmocka_unit_test(test_corners), cmocka_unit_test(test_nearest),
 };
 
 norma_test_main_serial("src.blocks", tests)
