@@ -17,7 +17,7 @@ from torch.nn.utils.prune import BasePruningMethod
 from torch.nn.utils.spectral_norm import SpectralNorm
 from torch.nn.utils.weight_norm import WeightNorm
 
-from target_layers import Chain, NotExpressible, pair, refuse
+from target_layers import Chain, NotExpressible, checked_slope, pair, refuse
 
 ACTIVATIONS = {nn.ReLU: "relu", nn.LeakyReLU: "leaky-relu", nn.Tanh: "tanh", nn.Sigmoid: "sigmoid",
                nn.GELU: "gelu", nn.SiLU: "silu", nn.Softplus: "softplus"}
@@ -83,7 +83,8 @@ def batch_norm(chain, name, kind, module, _):
                      array(module.running_var), module.eps)
 
 
-def activation(chain, name, kind, module, _):
+def activation_of(name, kind, module):
+    """The attributes of a module's activation."""
     if isinstance(module, nn.GELU) and module.approximate != "none":
         refuse(name, kind, f"approximate='{module.approximate}'; only the exact form can be expressed")
     if isinstance(module, nn.Softplus):
@@ -92,7 +93,14 @@ def activation(chain, name, kind, module, _):
         if module.threshold < SOFTPLUS_THRESHOLD:
             refuse(name, kind, f"threshold = {module.threshold}; it must be {SOFTPLUS_THRESHOLD} or more, where "
                    "softplus equals the identity to 2e-9")
-    chain.activation(name, kind, ACTIVATIONS[known_class(module)], getattr(module, "negative_slope", None))
+    values = {"activation": ACTIVATIONS[known_class(module)]}
+    if values["activation"] == "leaky-relu":
+        values["negative_slope"] = checked_slope(name, kind, module.negative_slope)
+    return values
+
+
+def activation(chain, name, kind, module, _):
+    chain.activation(name, kind, **activation_of(name, kind, module))
 
 
 def max_pool(chain, name, kind, module, _):
@@ -314,9 +322,8 @@ def source_of(node, current, modules):
                "connections and no branches")
 
 
-def describe(model, input_shape=None):
-    """The layers of the model, as Chain has them. input_shape (without the batch) is needed only for
-    pools that turn out to cover all pixels."""
+def prepared(model):
+    """A copy of the model whose weights are settled, in FP64, and its modules by name."""
     if isinstance(model, torch.jit.ScriptModule):
         raise NotExpressible("model: is TorchScript, which keeps no modules; save the model it was made from, or "
                              "export to ONNX and take onnx_target.py")
@@ -327,7 +334,13 @@ def describe(model, input_shape=None):
         settle(model)
     if known_class(model):
         model = nn.Sequential(OrderedDict(model=model))
-    modules = dict(model.named_modules())
+    return model, dict(model.named_modules())
+
+
+def describe(model, input_shape=None):
+    """The layers of the model, as Chain has them. input_shape (without the batch) is needed only for
+    pools that turn out to cover all pixels."""
+    model, modules = prepared(model)
     chain, current = Chain(), None
     for node in trace(model, input_shape).nodes:
         if node.op == "placeholder":

@@ -23,7 +23,9 @@ import torch
 from torch import nn
 
 import datasets
-from pytorch_target import activation, read_target
+from pytorch_run import TargetGraph
+from pytorch_target import activation, read_layer, read_target
+from target_graph import is_graph
 
 
 def configured(file, key):
@@ -125,6 +127,24 @@ def rebuild(layers, replica, target):
     return nn.Sequential(*modules).eval()
 
 
+def rebuild_graph(layers, replica, path):
+    """The source network of a target that is a graph: a source pair for each layer that was reconstructed."""
+    def layer(number, group):
+        modules = read_layer(group)
+        if f"{number:03d}" not in layers:
+            return modules
+        pair_group = layers[f"{number:03d}"]
+        if "W1" not in pair_group or "bn1_weight" not in pair_group:
+            sys.exit(f"pytorch_source: {layers.file.filename}: {pair_group.name} holds no weights or no gamma; run "
+                     "norma reconstruct with --save gamma,weights")
+        rest = [m for m in modules if not isinstance(m, (nn.Flatten, nn.Conv2d, nn.Linear, nn.BatchNorm1d,
+                                                         nn.BatchNorm2d))]
+        conv = next((m for m in modules if isinstance(m, nn.Conv2d)), None)
+        return source_pair(pair_group, replica, conv) + rest
+
+    return TargetGraph(path, layer, activation)
+
+
 def run(model, x, batch=10):
     with torch.no_grad():
         return torch.cat([model(part) for part in torch.split(x, batch)]).double().flatten(1)
@@ -171,7 +191,9 @@ def main():
         layers = file[cell] if cell in file else file.get("layers")
         if layers is None:
             sys.exit(f"pytorch_source: {args.result}: holds no layers; run norma reconstruct with --save gamma,weights")
-        source = rebuild(layers, args.replica, target)
+        path = args.target or configured(file, "target")
+        source = (rebuild_graph(layers, args.replica, path) if is_graph(path) else
+                  rebuild(layers, args.replica, target))
         stored = {name: file[name][...].reshape(-1, file["replica"].size)[args.cell, args.replica]
                   for name in ("output_max_error", "output_rmse", "accuracy_source", "n_decisions_differing")
                   if name in file}

@@ -10,7 +10,8 @@ code from the file: open only files you trust. From Python: write_target(path, m
 input_shape=(1, 28, 28), ...).
 
 The model is a chain of Conv2d or Linear, each followed by an optional batch norm, an optional
-activation and an optional pool; Flatten, Dropout and Identity where they change nothing. Its forward
+activation and an optional pool; or a graph of these with sums, products, concatenations of channels and pools
+over windows, such as a ResNet. Flatten, Dropout and Identity may stand where they change nothing. The forward
 pass is traced, so functions (F.relu) and modules of your own may be part of it. weight_norm,
 spectral_norm and pruning are applied. Whatever a target file cannot express is refused by name. At
 the end the file is compared with the model on random inputs in FP64; it is written only if they agree.
@@ -26,7 +27,10 @@ import numpy as np
 import torch
 from torch import nn
 
+import pytorch_graph
+import pytorch_run
 import target_check
+import target_graph
 from pytorch_chain import ACTIVATIONS, describe, own_weights
 from target_layers import ACTIVATIONS as ACTIVATION_NAMES
 from target_layers import POOLS, TYPES, NotExpressible, canonical
@@ -41,6 +45,15 @@ class NotLoaded(ValueError):
     """The file gives no model."""
 
 
+def describe_any(model, input_shape):
+    """The layers of a chain, or the groups of a graph by name."""
+    try:
+        return describe(model, input_shape)
+    except NotExpressible:
+        pass
+    return pytorch_graph.describe(model, input_shape)
+
+
 def write_target(path, model, input_shape, input_scale=1.0, input_offset=0.0, input_range=None, dataset=None,
                  **attributes):
     """Writes the model (in evaluation mode) for inputs x = input_scale * pixel + input_offset of
@@ -48,7 +61,7 @@ def write_target(path, model, input_shape, input_scale=1.0, input_offset=0.0, in
     number of layers, and the largest difference from the model's outputs over the largest of these.
     Raises NotExpressible, or target_check.Mismatch where the file gives other outputs; the file is
     then left as it was."""
-    layers = describe(model, input_shape)
+    layers = describe_any(model, input_shape)
     double = own_weights(model)
 
     def run(x):
@@ -76,6 +89,10 @@ def activation(name, negative_slope=None):
 def read_target(path, dtype=torch.float64):
     """The model of a target file, in evaluation mode, and its root attributes."""
     modules = []
+    if target_graph.is_graph(path):
+        with h5py.File(path, "r") as f:
+            attributes = dict(f.attrs)
+        return pytorch_run.TargetGraph(path, lambda _, group: read_layer(group), activation).to(dtype), attributes
     with h5py.File(path, "r") as f:
         for number in sorted(f["layers"]):
             modules += read_layer(f["layers"][number])
@@ -93,9 +110,14 @@ def read_layer(group):
     if kind == "linear":
         modules = [nn.Flatten(), nn.Linear(c0, c2, bias)]
     else:
-        stride, padding = (tuple(int(v) for v in np.broadcast_to(attributes.get(name, default), 2))
-                           for name, default in (("stride", 1), ("padding", 0)))
-        modules = [nn.Conv2d(c0, c2, weight.shape[2:], stride, padding, bias=bias)]
+        stride, dilation = (tuple(int(v) for v in np.broadcast_to(attributes.get(name, 1), 2))
+                            for name in ("stride", "dilation"))
+        padding = [int(p) for p in np.atleast_1d(attributes.get("padding", 0))]
+        near, far = (padding[:2], padding[2:]) if len(padding) == 4 else ((padding * 2)[:2],) * 2
+        groups = int(attributes.get("groups", 1))
+        modules = [] if near == far else [nn.ZeroPad2d((near[1], far[1], near[0], far[0]))]
+        modules += [nn.Conv2d(groups * c0, c2, weight.shape[2:], stride, tuple(near) if near == far else 0,
+                              dilation, groups, bias)]
     modules[-1].double()
     modules[-1].weight.data.copy_(weight)
     if bias:

@@ -1,9 +1,18 @@
 """The groups of a target file as a graph: their order, and what groups without weights compute."""
+import h5py
 import numpy as np
 
 from target_layers import TYPES, NotExpressible, canonical, pair
 
 INPUT = "input"
+
+
+def is_graph(path):
+    """Is the target file more than a chain of convolutions and linear layers?"""
+    with h5py.File(path, "r") as f:
+        return any("inputs" in group.attrs or canonical(group.attrs["type"], TYPES) not in ("conv2d", "linear") or
+                   "groups" in group.attrs or "dilation" in group.attrs or np.size(group.attrs.get("padding", 0)) == 4
+                   for group in f["layers"].values())
 
 
 def inputs_of(group, before):

@@ -46,6 +46,13 @@ def pair(value):
     return (int(value),) * 2 if np.ndim(value) == 0 else tuple(int(v) for v in value)
 
 
+def checked_slope(name, kind, slope):
+    """The negative_slope of a leaky-relu; refused outside of (0, 1)."""
+    if not 0 < slope < 1:
+        refuse(name, kind, f"negative_slope = {slope}; it must lie in (0, 1)")
+    return float(slope)
+
+
 class Chain:
     """The layers so far: dicts of the datasets (arrays) and attributes of a target file. Every method
     takes the name and the kind of the model's operation, for messages."""
@@ -100,11 +107,8 @@ class Chain:
         pool = layer["pool"] != "none" and not (layer["pool"] == "max2" and activation in MONOTONE)
         self._refuse_order(name, kind, [(layer["activation"] != "identity", "the activation"), (pool, "the pool")])
         layer["activation"] = activation
-        if activation != "leaky-relu":
-            return
-        if not 0 < negative_slope < 1:
-            refuse(name, kind, f"negative_slope = {negative_slope}; it must lie in (0, 1)")
-        layer["negative_slope"] = float(negative_slope)
+        if activation == "leaky-relu":
+            layer["negative_slope"] = checked_slope(name, kind, negative_slope)
 
     def pool(self, name, kind, pool):
         """`pool` is max2 or global-average."""
@@ -162,8 +166,8 @@ class Chain:
 
 def write_layers(path, layers, input_shape, input_scale=1.0, input_offset=0.0, input_range=None, dataset=None,
                  **attributes):
-    """Writes the layers of a Chain as a target file for inputs x = input_scale * pixel + input_offset
-    of input_shape; further attributes are stored with the root of the file."""
+    """Writes the layers of a Chain, or groups by name, as a target file for inputs x = input_scale * pixel +
+    input_offset of input_shape; further attributes are stored with the root of the file."""
     with h5py.File(path, "w") as f:
         f.attrs["input_shape"] = np.array(input_shape)
         f.attrs["input_scale"] = input_scale
@@ -173,8 +177,10 @@ def write_layers(path, layers, input_shape, input_scale=1.0, input_offset=0.0, i
         if dataset is not None:
             f.attrs["dataset"] = dataset
         f.attrs.update(attributes)
-        for number, layer in enumerate(layers):
-            group = f.create_group(f"layers/{number:03d}")
+        if not isinstance(layers, dict):
+            layers = {f"{number:03d}": layer for number, layer in enumerate(layers)}
+        for title, layer in layers.items():
+            group = f.create_group(f"layers/{title}")
             for name, value in layer.items():
                 if isinstance(value, np.ndarray):
                     group[name] = value

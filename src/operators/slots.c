@@ -46,6 +46,8 @@ static void assign(state *s, const norma_edges *edges, const int64_t *sizes)
             if (s->last[value] == node)
                 s->free[slots->of[value]] = true;
         }
+        if (s->last[node + 1] < 0 && node < edges->n_nodes - 1) /* nobody reads it */
+            s->free[slots->of[node + 1]] = true;
     }
     slots->total = slots->values = 0;
     for (int64_t k = 0; k < slots->n_slots; k++)

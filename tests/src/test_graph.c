@@ -1,0 +1,209 @@
+/* src/operators, src/network: the order of a graph, memory by liveness, pools, and what changes a
+ * network's digest. Each operator against numpy: tests/io/test_target.c. */
+#include "tests/harness/harness.h"
+
+#include "src/base/mem.h"
+#include "src/network/network.h"
+#include "src/operators/elementwise.h"
+#include "src/operators/order.h"
+#include "src/operators/slots.h"
+#include "src/operators/window.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { NODES = 60 };
+
+/* A small generator of whole numbers below n. */
+static int64_t draw(uint64_t *state, int64_t n)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (int64_t)(*state >> 33) % n;
+}
+
+/* A graph of NODES nodes, each of which reads up to 3 values computed before it. */
+static void draw_graph(uint64_t seed, int64_t first[NODES + 1], int64_t sources[3 * NODES])
+{
+    int64_t at = 0;
+    for (int64_t k = 0; k < NODES; k++) {
+        first[k] = at;
+        for (int64_t n = 1 + draw(&seed, 3); n > 0; n--)
+            sources[at++] = k - 1 - draw(&seed, k < 8 ? k + 1 : 8);
+    }
+    first[NODES] = at;
+}
+
+static void test_order_is_kept(void **state)
+{
+    (void)state;
+    int64_t first[NODES + 1], sources[3 * NODES], order[NODES], on_cycle = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        draw_graph(seed, first, sources);
+        norma_edges edges = {NODES, first, sources};
+        norma_test_ok(norma_order_find(&edges, order, &on_cycle));
+        norma_test_check(on_cycle == -1);
+        for (int64_t k = 0; k < NODES; k++)
+            norma_test_check(order[k] == k);
+    }
+}
+
+/* The nodes in reverse: each stands behind what it reads all the same. */
+static void test_order_is_found(void **state)
+{
+    (void)state;
+    int64_t first[NODES + 1], sources[3 * NODES], reversed[3 * NODES], begin[NODES + 1];
+    int64_t order[NODES], place[NODES], on_cycle = 0, at = 0;
+    draw_graph(7, first, sources);
+    for (int64_t k = 0; k < NODES; k++) {
+        int64_t old = NODES - 1 - k;
+        begin[k] = at;
+        for (int64_t e = first[old]; e < first[old + 1]; e++)
+            reversed[at++] = sources[e] < 0 ? -1 : NODES - 1 - sources[e];
+    }
+    begin[NODES] = at;
+    norma_edges edges = {NODES, begin, reversed};
+    norma_test_ok(norma_order_find(&edges, order, &on_cycle));
+    norma_test_check(on_cycle == -1);
+    for (int64_t k = 0; k < NODES; k++)
+        place[order[k]] = k;
+    for (int64_t k = 0; k < NODES; k++)
+        for (int64_t e = begin[k]; e < begin[k + 1]; e++)
+            norma_test_check(reversed[e] < 0 || place[reversed[e]] < place[k]);
+}
+
+static void test_cycles(void **state)
+{
+    (void)state;
+    static const int64_t first[] = {0, 1, 3, 4, 5}, itself[] = {0, 1, 2, 3, 4};
+    static const int64_t three[] = {-1, 0, 3, 1, 2}, loop[] = {-1, 0, 1, 2};
+    int64_t order[4], on_cycle = -1;
+    norma_test_ok(norma_order_find(&(norma_edges){4, first, three}, order, &on_cycle));
+    norma_test_check(on_cycle >= 1 && on_cycle <= 3);
+    norma_test_ok(norma_order_find(&(norma_edges){4, itself, loop}, order, &on_cycle));
+    norma_test_check(on_cycle == -1 && order[3] == 3);
+    norma_test_ok(norma_order_find(&(norma_edges){2, itself, itself}, order, &on_cycle));
+    norma_test_check(on_cycle == 0);
+}
+
+/* Two slots take turns in a chain, as large as the largest value of each. */
+static void test_slots_of_a_chain(void **state)
+{
+    (void)state;
+    static const int64_t first[] = {0, 1, 2, 3, 4}, sources[] = {-1, 0, 1, 2};
+    static const int64_t sizes[] = {5, 9, 3, 4, 8};
+    norma_slots slots;
+    norma_test_ok(norma_slots_init(&slots, &(norma_edges){4, first, sources}, sizes));
+    norma_test_check(slots.n_slots == 2 && slots.size[0] == 8 && slots.size[1] == 9);
+    norma_test_check(slots.total == 17 && slots.values == 29);
+    for (int64_t k = 0; k <= 4; k++)
+        norma_test_check(slots.of[k] == k % 2);
+    norma_slots_clear(&slots);
+}
+
+/* Run through random graphs: whatever is read is still in its slot, which is large enough. */
+static void test_slots_hold(void **state)
+{
+    (void)state;
+    int64_t first[NODES + 1], sources[3 * NODES], sizes[NODES + 1], holds[NODES + 1];
+    for (uint64_t seed = 1; seed <= 50; seed++) {
+        uint64_t noise = seed;
+        norma_slots slots;
+        draw_graph(seed, first, sources);
+        for (int64_t k = 0; k <= NODES; k++)
+            sizes[k] = 1 + draw(&noise, 100);
+        norma_test_ok(norma_slots_init(&slots, &(norma_edges){NODES, first, sources}, sizes));
+        norma_test_check(slots.n_slots <= 10 && slots.total < slots.values / 3);
+        holds[slots.of[0]] = 0;
+        for (int64_t k = 0; k < NODES; k++) {
+            int64_t own = slots.of[k + 1];
+            norma_test_check(slots.size[own] >= sizes[k + 1]);
+            for (int64_t e = first[k]; e < first[k + 1]; e++) {
+                norma_test_check(holds[slots.of[sources[e] + 1]] == sources[e] + 1);
+                norma_test_check(slots.of[sources[e] + 1] != own);
+            }
+            holds[own] = k + 1;
+        }
+        norma_slots_clear(&slots);
+    }
+}
+
+/* By hand, with windows that reach over the edges. */
+static void test_windows(void **state)
+{
+    (void)state;
+    static const double x[] = {-1, -2, -3, -4, -5, -6};
+    norma_window window = {{2, 3}, {1, 2}, {1, 1}, false};
+    norma_shape in = {1, 2, 3}, out = {1, 3, 2};
+    double y[6];
+    norma_window_max(&window, in, out, x, y);
+    static const double largest[] = {-1, -2, -1, -2, -4, -5};
+    norma_test_check(memcmp(y, largest, sizeof y) == 0);
+    norma_window_average(&window, in, out, x, y);
+    static const double means[] = {-1.5, -2.5, -3, -4, -4.5, -5.5};
+    norma_test_check(memcmp(y, means, sizeof y) == 0);
+    window.counts_padding = true;
+    norma_window_average(&window, in, out, x, y);
+    norma_test_check(y[0] == -0.5 && y[2] == -2 && y[5] == -11.0 / 6);
+    double bad[] = {-1, -2, NAN, -4, -5, -6};
+    norma_window_max(&window, in, out, bad, y);
+    norma_test_check(y[0] == -1 && isnan(y[1]) && isnan(y[3]) && y[5] == -5);
+}
+
+static void test_broadcast(void **state)
+{
+    (void)state;
+    norma_shape pixel = {3, 1, 1}, image = {3, 2, 2}, plane = {1, 2, 2}, out;
+    double a[] = {1, 2, 3}, b[] = {1, 2, 3, 4}, y[12];
+    norma_test_check(norma_elementwise_shape(pixel, image, &out) && norma_shape_equal(out, image));
+    norma_test_check(norma_elementwise_shape(pixel, plane, &out) && norma_shape_equal(out, image));
+    norma_test_check(!norma_elementwise_shape((norma_shape){2, 2, 2}, image, &out));
+    norma_elementwise_copy(image, pixel, a, y);
+    norma_elementwise_multiply(image, plane, b, y);
+    norma_elementwise_add(image, pixel, a, y);
+    for (int64_t k = 0; k < 12; k++)
+        norma_test_check(y[k] == a[k / 4] * b[k % 4] + a[k / 4]);
+}
+
+/* A residual block of one channel: x + relu(x), then a mean. */
+static norma_network *block(int64_t kernel)
+{
+    static const int64_t first[] = {0, 1, 2, 4, 5}, sources[] = {-1, 0, 0, 1, 2};
+    norma_network *network = NULL;
+    norma_test_ok(norma_network_create(4, &network));
+    norma_test_ok(norma_network_connect(network, &(norma_edges){4, first, sources}));
+    network->input = (norma_shape){1, 6, 6};
+    network->layers[0].n_channels_in = network->layers[0].n_channels_out = 1;
+    network->layers[1].kind = NORMA_LAYER_ACTIVATION;
+    network->layers[1].activation.kind = NORMA_ACTIVATION_RELU;
+    network->layers[2].kind = NORMA_LAYER_ADD;
+    network->layers[3].kind = NORMA_LAYER_MAX_POOL;
+    network->layers[3].kernel = (norma_kernel_shape){kernel, kernel};
+    norma_test_ok(norma_network_infer_shapes(network));
+    norma_test_ok(norma_network_allocate(network));
+    return network;
+}
+
+/* Graphs that compute something else have other digests; a copy has the same. */
+static void test_digest(void **state)
+{
+    (void)state;
+    norma_network *two = block(2), *three = block(3), *other = block(2);
+    norma_test_check(!norma_network_is_chain(two));
+    norma_test_check(two->layers[3].output.height == 5 && three->layers[3].output.height == 4);
+    norma_test_check(norma_network_digest(two) == norma_network_digest(other));
+    norma_test_check(norma_network_digest(two) != norma_network_digest(three));
+    other->inputs[other->layers[2].first_input] = 1; /* twice the activation */
+    norma_test_check(norma_network_digest(two) != norma_network_digest(other));
+    norma_network_destroy(&two);
+    norma_network_destroy(&three);
+    norma_network_destroy(&other);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_order_is_kept), cmocka_unit_test(test_order_is_found),
+    cmocka_unit_test(test_cycles),        cmocka_unit_test(test_slots_of_a_chain),
+    cmocka_unit_test(test_slots_hold),    cmocka_unit_test(test_windows),
+    cmocka_unit_test(test_broadcast),     cmocka_unit_test(test_digest),
+};
+
+norma_test_main_serial("src.graph", tests)
