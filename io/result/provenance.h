@@ -25,7 +25,7 @@ typedef struct norma_provenance {
 NORMA_MUST_USE norma_status norma_provenance_write(norma_result *file, const norma_runtime *runtime,
                                                    const norma_provenance *provenance);
 
-/* "0.1.0"; a constant. Local. */
+/* "0.2.0"; a constant. Local. */
 const char *norma_provenance_version_local(void);
 
 /* Several lines for --version: Norma, commit, compiler, MPI, HDF5, OpenBLAS, one "name: text" each.
