@@ -1,30 +1,31 @@
 #ifndef NORMA_EXPERIMENTS_CHAIN_PARTITION_H
 #define NORMA_EXPERIMENTS_CHAIN_PARTITION_H
 /*
- * Which replicas are computed together: every run cuts the replicas of its cells into the blocks
- * that end it first. Large blocks take less work a replica, small ones keep more groups of ranks
+ * The replicas of a cell are computed in blocks. Every run chooses the sizes of its blocks so that
+ * it ends first: a large block takes less work a replica, small blocks keep more groups of ranks
  * busy. Costs come from sizes alone (src/chain/kernels/lanes.h), so that all ranks choose alike.
  * Bits do not depend on blocks. Nothing here communicates.
  */
 #include "experiments/chain/setup.h"
 
-/* A block: replicas first .. first + count - 1 of a cell in `lanes` places. */
+/* A block: replicas first .. first + count - 1 of a cell, in `lanes` vector lanes. */
 typedef struct norma_chain_task {
     int64_t cell, first, count, lanes;
-    double cost; /* operations, or seconds: of all layers */
-    bool begun;  /* there is a state of it */
+    double cost; /* of all layers, in operations or seconds */
+    bool begun;  /* the checkpoint holds a state of it */
 } norma_chain_task;
 
 typedef struct norma_chain_partition {
     int64_t n, capacity;
     norma_chain_task *tasks; /* [n], longest first; owned */
-    double longest;          /* when the last group ends, groups taking tasks in this order */
+    double longest;          /* time at which the last group ends, by norma_chain_partition_time */
     double total;            /* of all tasks */
 } norma_chain_partition;
 
-/* Chooses the blocks of the replicas that are not done: done[setup->n_tasks], NULL for none. States
- * of blocks under way, states[n_states] as norma_chain_partition_state names them, keep their
- * blocks; each one that is used becomes -1. NORMA_MEMORY. The caller clears *out in any case. */
+/* Chooses the blocks of the replicas that are not done: done[setup->n_tasks], NULL for none done.
+ * states[n_states] are the saved states of unfinished blocks (numbers of
+ * norma_chain_partition_state): these blocks stay as they are, and each state that is used becomes
+ * -1. NORMA_MEMORY. The caller clears *out in any case. */
 NORMA_MUST_USE norma_status norma_chain_partition_choose(const norma_chain_setup *setup,
                                                          int64_t n_groups,
                                                          const unsigned char *done, int64_t *states,
@@ -33,12 +34,12 @@ NORMA_MUST_USE norma_status norma_chain_partition_choose(const norma_chain_setup
 
 void norma_chain_partition_clear(norma_chain_partition *partition);
 
-/* Sorts by cost, and finds when n_groups groups end that each take the next task when they are
- * free: *longest and *total. NORMA_MEMORY. */
+/* Sorts the tasks by cost and sets longest and total, for n_groups groups that each take the next
+ * task when they are free. NORMA_MEMORY. */
 NORMA_MUST_USE norma_status norma_chain_partition_time(norma_chain_partition *partition,
                                                        int64_t n_groups);
 
-/* The number of a block's state in the checkpoint, which tells all of the block. */
+/* The number of a block's state in the checkpoint. Cell, replicas and lanes follow from it. */
 int64_t norma_chain_partition_state(const norma_chain_setup *setup, const norma_chain_task *task);
 
 #endif

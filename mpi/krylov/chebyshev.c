@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Nobody will take more steps. */
+/* An upper bound of the number of steps, which keeps it a whole number. */
 #define MOST_STEPS 1e15
 
 norma_status norma_chebyshev_create_local(norma_product *product, norma_product_form form,
@@ -44,7 +44,7 @@ void norma_chebyshev_set_interval_local(norma_chebyshev *c, double low, double h
 
 double norma_chebyshev_steps_local(const norma_chebyshev *c, double part)
 {
-    double gap = (c->center - c->half_width) / c->half_width; /* low^2, of the half width */
+    double gap = (c->center - c->half_width) / c->half_width; /* low^2 / half_width */
     double growth = log1p(gap + sqrt(gap * (2 + gap)));       /* acosh(center / half_width) */
     double steps = ceil(acosh(1 / part) / growth);
     return steps < MOST_STEPS ? steps : MOST_STEPS;
@@ -63,7 +63,7 @@ void norma_chebyshev_start(norma_chebyshev *c, const double *b, const double *gr
     }
 }
 
-/* The length of the next step, and what it keeps of the last direction. */
+/* Sets the length of the next step. Returns the factor of the last direction in the next one. */
 static double next_ratio(norma_chebyshev *c)
 {
     double ratio = 0;
@@ -80,8 +80,8 @@ static double next_ratio(norma_chebyshev *c)
     return ratio;
 }
 
-/* The step of x is kept as A' of one over equations: in single precision it would leave the row
- * space. */
+/* x is kept as A' dual, and only the dual vector over equations is updated: in single precision,
+ * updates of x itself would leave the row space. */
 static void step_wide(norma_chebyshev *c, double ratio)
 {
     (void)norma_product_apply_both(c->product, c->form, c->residual, ratio, c->direction, c->image);
@@ -92,8 +92,8 @@ static void step_wide(norma_chebyshev *c, double ratio)
     }
 }
 
-/* change holds A gradient, and then that by which the residual moves; the image of the direction
- * recurs as that does, which saves the pass that would make it. */
+/* `change` holds A gradient at first, then the change of the residual. The image of the direction
+ * follows the recurrence of the direction, which saves one product with A. */
 static void step_tall(norma_chebyshev *c, double ratio)
 {
     for (int64_t t = 0; t < c->n_share; t++)

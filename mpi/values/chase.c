@@ -9,15 +9,15 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Numbers of the blocks that the sweeps of a group work on at a time: they stay in the cache of a
- * core. */
+/* The blocks on which the sweeps of a group work at a time hold about group_numbers numbers, so
+ * that they stay in the cache of a core. */
 enum { MOST_SWEEPS = 16 };
 static const int64_t group_numbers = 50000;
 
 typedef struct chase {
     int64_t n, width;
     int64_t lead;   /* distance of columns: entry (r, c) is base[c * lead + r] */
-    double *filled; /* the band with room for what fills in */
+    double *filled; /* the band, with room for the entries that become nonzero */
     double *base;
     int64_t group;         /* sweeps of a group */
     atomic_llong *reached; /* [groups]: steps that the last sweep of a group has taken */
@@ -64,8 +64,8 @@ static int64_t choose_group(int64_t width)
     return group < 1 ? 1 : smaller(group, MOST_SWEEPS);
 }
 
-/* The first step takes the row itself; each one then changes a block above the diagonal and one on
- * it. */
+/* Step 0 reduces the row itself. Every later step changes the block above the diagonal that the
+ * step before has filled. All steps end with a block on the diagonal. */
 static void take_step(const chase *w, sweep *s, int64_t index, double *work)
 {
     int64_t at = s->row + 1 + index * w->width;
@@ -85,7 +85,8 @@ static void take_step(const chase *w, sweep *s, int64_t index, double *work)
     w->kernels->diagonal(size, diagonal, w->lead, &s->right, &s->left, work);
 }
 
-/* A sweep may take step t when the one before it has taken step t + 1. */
+/* Waits until the last sweep of the group before has taken step + 1: the first sweep of this group
+ * may then take `step`. */
 static void wait_for(const chase *w, int64_t group, int64_t step)
 {
     if (group == 0)

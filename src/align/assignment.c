@@ -4,18 +4,18 @@
 
 #include <math.h>
 
-/* Rows are assigned one after the other, each along the shortest path of reduced costs from it to a
- * column that is free, through columns that are not. */
+/* Rows are assigned one after the other. Each takes the shortest path of reduced costs that leads
+ * to a free column through assigned ones; along the path every row moves on to the next column. */
 typedef struct state {
     int64_t n;
     const double *cost;   /* [n][n] */
     double *row_price;    /* [n] */
     double *column_price; /* [n]: cost - both prices >= 0, 0 where assigned */
     double *distance;     /* [n]: of the shortest path to a column so far */
-    int64_t *column_of;   /* [n]: of a row; -1: none yet */
-    int64_t *row_of;      /* [n]: of a column; -1: free */
+    int64_t *column_of;   /* [n]: the column of a row; -1: none yet */
+    int64_t *row_of;      /* [n]: the row of a column; -1: free */
     int64_t *from;        /* [n]: the row before a column on its path */
-    bool *reached;        /* [n]: the path to this column is the shortest */
+    bool *reached;        /* [n]: the distance of this column is final */
 } state;
 
 /* The nearest column that is not reached yet. */
@@ -28,7 +28,7 @@ static int64_t nearest(const state *s)
     return best;
 }
 
-/* Distances through row i, which is `length` away from the start. */
+/* Shortens distances by paths through row i, which is `length` away from the start. */
 static void relax(state *s, int64_t i, double length)
 {
     for (int64_t j = 0; j < s->n; j++) {

@@ -5,10 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Tensors of the counters: what a case is drawn from, the search, the replicas. */
+/* Random numbers of three uses have tensors of their own: drawing cases, the search, replicas. */
 enum { DRAW = 0, SEARCH = 1, REPLICAS = 2 };
 
-/* Most looks at a case: 2^40 replicas are out of reach. */
+/* The replicas of a case are doubled at most so often: 2^40 replicas are out of reach. */
 enum { LOOKS = 40 };
 
 /* Both sides of one case, and their errors. */
@@ -20,7 +20,8 @@ typedef struct finding {
     int64_t n_looks;
 } finding;
 
-/* Counters by the claim's name: another claim more changes no case of this one. FNV-1a. */
+/* The stream depends on the claim's name (hashed by FNV-1a), not on its place in the table, so that
+ * a new claim changes no case of the others. */
 static norma_claim_random stream_of(const norma_claim *claim, uint64_t seed, int tensor,
                                     int64_t number)
 {
@@ -35,7 +36,7 @@ static norma_claim_random stream_of(const norma_claim *claim, uint64_t seed, int
     return random;
 }
 
-/* The right side of the false version: 1% beyond the sharpest constant. */
+/* The right side; for a planted false version it is 1% beyond the sharpest known constant. */
 static double right_side(const norma_claim *claim, const norma_claim_budget *budget, double right)
 {
     double sharp = claim->sharp > 0 ? claim->sharp : 1;
@@ -75,7 +76,8 @@ static norma_status look_once(const norma_claim *claim, const norma_claim_budget
     return NORMA_OK;
 }
 
-/* Sums over replicas, whose differences are taken one by one: both sides share their draws. */
+/* Means over replicas. The difference is taken in each replica, where both sides share their draws.
+ */
 typedef struct sums {
     int64_t n;
     double left, right, difference, squares; /* means, and squared deviations of the difference */
@@ -91,7 +93,8 @@ static void add(sums *into, double left, double right)
     into->squares += step * (difference - into->difference);
 }
 
-/* Doubles the replicas until the mean is clear of its bound. */
+/* Doubles the number of replicas until the mean difference is clearly on one side of 0, or its
+ * error is below rounding. */
 static norma_status look_often(const norma_claim *claim, uint64_t seed,
                                const norma_claim_budget *budget, int64_t number,
                                const norma_claim_case *c, finding *out)
@@ -104,7 +107,8 @@ static norma_status look_often(const norma_claim *claim, uint64_t seed,
             norma_claim_sides one = {0};
             NORMA_TRY(claim->evaluate(c, &random, &one));
             if (!one.met || !is_finite(&one))
-                return NORMA_OK; /* the hypothesis is the case's: all replicas say the same */
+                return NORMA_OK; /* the hypothesis is about the case: it fails in all replicas alike
+                                  */
             add(&all, one.left, right_side(claim, budget, one.right));
             out->sides.rounding = one.rounding;
         }
@@ -112,7 +116,7 @@ static norma_status look_often(const norma_claim *claim, uint64_t seed,
         out->sides.met = true;
         out->sides.left = all.left;
         out->sides.right = all.right;
-        /* a share of 0 or 1 has no spread of its own: that of one replica counts */
+        /* replicas that all agree show no spread: one of them is taken to differ */
         double floor = claim->kind == NORMA_CLAIM_PROBABILITY ? 1 : 0;
         out->error = sqrt(fmax(all.squares, floor) / (double)(all.n - 1) / (double)all.n);
         weigh(claim, out);
@@ -125,7 +129,7 @@ static norma_status look_often(const norma_claim *claim, uint64_t seed,
     return NORMA_OK;
 }
 
-/* Changes some numbers: one, all, or one row, by a step of the size `scale`. */
+/* Changes one number, all numbers, or one row by a random step of relative size `scale`. */
 static void move(norma_claim_random *random, double scale, norma_claim_case *c)
 {
     double kind = 4 * norma_claim_uniform(random), size = 0;
@@ -153,7 +157,7 @@ static double ratio_of(const finding *found)
     return found->sides.right > 0 ? found->sides.left / found->sides.right : -INFINITY;
 }
 
-/* Notes a case that meets the hypothesis; true where it is the worst so far. */
+/* Counts a case in the record; true where it meets the hypothesis and is the worst so far. */
 static bool note(const norma_claim *claim, const finding *found, const norma_claim_case *c,
                  double *record)
 {
@@ -182,7 +186,7 @@ static bool note(const norma_claim *claim, const finding *found, const norma_cla
     return true;
 }
 
-/* Climbs from the worst case of the block; steps become smaller. */
+/* Climbs from the worst case of the block by random steps of decreasing size. */
 static norma_status search(const norma_claim *claim, uint64_t seed, int64_t block,
                            const norma_claim_budget *budget, norma_claim_case *c, double *record)
 {

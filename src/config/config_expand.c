@@ -49,7 +49,7 @@ static norma_status push(const range *r, norma_config_value value)
     return norma_config_values_push(r->values, r->option, &value);
 }
 
-/* Whole numbers of both kinds as uint64_t, in the same order. */
+/* A whole number, signed or a seed, as a uint64_t; the order of the numbers is kept. */
 static uint64_t to_ordered(const range *r, norma_config_value value)
 {
     return r->option->type == NORMA_OPTION_SEED ? value.seed
@@ -67,7 +67,7 @@ static norma_config_value from_ordered(const range *r, uint64_t ordered)
     return value;
 }
 
-/* The written step as direction and size; 1 upwards where none is given. */
+/* Splits the written step into direction and size. Without one the range climbs by 1. */
 static norma_status read_whole_step(const range *r, bool *down, uint64_t *size)
 {
     *down = r->step && r->step[0] == '-';
@@ -127,7 +127,7 @@ static norma_status walk_whole_product(const range *r)
     return NORMA_OK;
 }
 
-/* The value nearest to x of 15 digits: what a person would have written. */
+/* The number of 15 decimal digits that is nearest to x, as a person would write it. */
 static double round_decimal(double x)
 {
     char text[NORMA_TEXT_REAL];
@@ -168,7 +168,7 @@ static norma_status walk_real_product(const range *r, double factor)
     if (steps < -TOLERANCE)
         return fail_empty(r);
     NORMA_TRY(check_room(r->values, steps + 1, r->place));
-    /* A tenth is no double, but ten is. */
+    /* 0.1 has no exact double, but 10 has one: dividing by 10 keeps decimal numbers exact. */
     double inverse = rint(1 / factor);
     bool divide = factor < 1 && fabs(1 / factor - inverse) <= 1e-14 * inverse;
     for (int64_t i = 0; i <= (int64_t)floor(steps + TOLERANCE); i++) {
@@ -190,7 +190,7 @@ static norma_status walk_real(const range *r)
     return r->geometric ? walk_real_product(r, step) : walk_real_sum(r, step);
 }
 
-/* One range: `text` holds "..". */
+/* Expands one range, first..last or first..last:step. r->text holds "..". */
 static norma_status expand_range(range *r)
 {
     char parts[LONGEST];
@@ -216,7 +216,7 @@ static norma_status expand_range(range *r)
     return r->geometric ? walk_whole_product(r) : walk_whole_sum(r);
 }
 
-/* A text without the backslashes in front of its commas. */
+/* Takes a text as a value, without the backslashes in front of its commas. */
 static norma_status expand_text(const range *r, const char *text, int64_t length)
 {
     char *plain = NULL;
@@ -254,7 +254,7 @@ static norma_status expand_item(const norma_option *option, const char *text, in
     return norma_config_values_push(values, option, &value);
 }
 
-/* True when text .. end is a number, with blanks around it. */
+/* Is the text up to `end` a number? Blanks around it do not count. */
 static bool is_number(const char *text, const char *end)
 {
     char copy[64];
@@ -270,7 +270,7 @@ static bool is_number(const char *text, const char *end)
     return norma_number_read_real(copy, &value) == NORMA_NUMBER_OK;
 }
 
-/* The next comma; one behind a backslash belongs to a text. */
+/* The next comma that separates items: in texts a comma behind a backslash does not. */
 static const char *find_comma(const norma_option *option, const char *at, const char *end)
 {
     const char *comma = memchr(at, ',', (size_t)(end - at));
@@ -325,8 +325,8 @@ norma_status norma_config_expand(const norma_option *option, const char *text, i
     return NORMA_OK;
 }
 
-/* Sorts `order`, indices of values, by value; equal ones stay in place. (qsort passes no argument
- * on to its comparison.) */
+/* Sorts `order`, indices of values, by value; equal values keep their order. (qsort does not serve:
+ * its comparison cannot be given the option.) */
 static void sort(const norma_option *option, const norma_config_value *values, int64_t *order,
                  int64_t *spare, int64_t n)
 {
