@@ -241,7 +241,7 @@ def check_refusals(folder):
         ([*given, "--source-dist", "id-cond", "--features", 5], "features"),
         ([*given, "--target-density", "nan"], "target-density"),
     ]
-    for arguments, text in program.some(reversed(cases), 5):
+    for arguments, text in program.some(reversed(cases), 3):
         out = os.path.join(folder, "refused.h5")
         done = program.launch(["align", *arguments, "--seed", 1, "--output", out], environment=ONE_THREAD)
         program.check(done.returncode == 2 and text in done.stderr.lower() + done.stderr,

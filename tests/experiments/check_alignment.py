@@ -245,7 +245,7 @@ def check_refusals(folder, target):
         ([*base, "--construction", "skip"], "not with --construction skip"),
         ([*base[:-2], "--restarts", 3], "needs --align"),
     ]
-    for arguments, text in program.some(cases, 4):
+    for arguments, text in program.some(cases, 2):
         done = program.launch(["reconstruct", *arguments, "--seed", 1, "--output", out], environment=ONE_THREAD)
         program.check(done.returncode == 2 and text in done.stderr,
                       f"{arguments}: exit {done.returncode}: {done.stderr}")

@@ -118,7 +118,7 @@ def test_refusals(base):
 
 
 def test_memory(base):
-    arguments = ["chain", "--precision", "single", "--width", 3000, "--depth", 1, "--record", "none",
+    arguments = ["chain", "--precision", "single", "--width", 3000 if ALL else 1500, "--depth", 1, "--record", "none",
                  "--observables", "log_norm", "--seed", 1]
     done = launch(arguments + ["--output", f"{base}/wide.h5", "--quiet"], peak=True)
     check(done.returncode == 0, f"wide: {done.stderr}")

@@ -8,7 +8,7 @@ import subprocess
 import h5py
 import numpy as np
 
-from program import ALL, MPIEXEC, NORMA, check, finish, folder, launch, write_source, write_target
+from program import ALL, MPIEXEC, NORMA, check, finish, folder, launch, some, write_source, write_target
 
 
 # They say how to run, not what: belong on the command line and are not written.
@@ -105,7 +105,7 @@ def run(command, arguments, base, name, ranks, **more):
 
 def test_every_option(base):
     options, written_names = {}, {}
-    for command in sorted({line[0] for line in lines(base)}):
+    for command in sorted({line[0] for line in lines(base)}) if ALL else ["chain"]:
         names = re.findall(r"^  --([a-z0-9-]+)", launch([command, "--help"]).stdout, re.MULTILINE)
         options[command] = set(names) - {"help", "output"}
     for number, (command, text, ranks) in enumerate(lines(base)):
@@ -119,7 +119,7 @@ def test_every_option(base):
         check("\n" + command + ":\n" in written, f"{command}: {written}")
         first = settings(written)
         given = {name for name in first if re.search(rf"(^|\s)--{name}(=|\s|$)", text)}
-        options[command] -= given
+        options[command] = options.get(command, set()) - given
         written_names.setdefault(command, set()).update(first)
         with open(f"{base}/first.yaml", "w") as f:
             f.write(written)
@@ -130,7 +130,7 @@ def test_every_option(base):
             continue
         second = settings(configuration(f"{base}/second.h5"))
         check(second == first, f"{command} {text} from {whole}: {set(second.items()) ^ set(first.items())}")
-        if command != "bench":
+        if command != "bench" and (ALL or command in ("chain", "reconstruct")):
             done = launch(["diff", f"{base}/first.h5", f"{base}/second.h5"])
             check(done.returncode == 0, f"{command} {text}: {done.stdout} {done.stderr}")
     for command, left in options.items():
@@ -138,7 +138,7 @@ def test_every_option(base):
             print(f"norma {command} --{name} is in no line of this test")
             check(name in written_names[command], f"norma {command} --{name} is not written")
         check(not ONLY_FLAGS & written_names[command], f"{command}: {written_names[command]} are written")
-        for name in sorted(left & ONLY_FLAGS) if command == "chain" else ():
+        for name in some(sorted(left & ONLY_FLAGS), 2) if command == "chain" else ():
             with open(f"{base}/one.yaml", "w") as f:
                 f.write(f"{command}:\n  {name}: 1\n")
             done = run(command, ["--dry-run", "--config", f"{base}/one.yaml"], base, "none", 1)
@@ -149,7 +149,7 @@ def test_sources(base):
     """The same configuration from standard input, a pipe and the result of another command."""
     text = "\ufeffchain:\n  width: 5\n  depth: 3\n  seed: 7\n"
     rest = ["--force", "--quiet", "--output", f"{base}/piped.h5"]
-    for ranks in 1, 2:
+    for ranks in some((2, 1)):
         started = (MPIEXEC + ["-n", "2"] if ranks > 1 else []) + [NORMA, "chain", "--config", "-"] + rest
         done = subprocess.run(started, input=text, capture_output=True, text=True, timeout=100, check=False)
         check(done.returncode == 0 and settings(configuration(f"{base}/piped.h5"))["seed"] == "7",
@@ -162,7 +162,7 @@ def test_sources(base):
     done = subprocess.run([NORMA, "chain", "--config", "-"] + rest, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           timeout=100, check=False)
     check(done.returncode == 2 and "standard input: gave no text" in done.stderr, f"no input: {done.stderr}")
-    for ranks in 1, 2:
+    for ranks in some((2, 1)):
         done = run("spectrum", ["--config", f"{base}/piped.h5"], base, "none", ranks)
         check(done.returncode == 2 and "holds no configuration of norma spectrum" in done.stderr and
               done.stderr.count("error") == 1, f"of another command: {done.stderr}")

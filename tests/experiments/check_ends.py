@@ -35,7 +35,7 @@ def test_arguments(base):
 def test_link(base):
     os.mkdir(f"{base}/store")
     os.symlink("store/real.h5", f"{base}/link.h5")
-    for ranks in 1, 2:
+    for ranks in some((2, 1)):
         done = launch(RUN + ["--force", "--output", f"{base}/link.h5"], ranks)
         check(done.returncode == 0 and os.path.islink(f"{base}/link.h5") and
               os.listdir(f"{base}/store") == ["real.h5"] and not os.path.islink(f"{base}/store/real.h5"),
@@ -87,7 +87,7 @@ def test_file_limit(base):
 def test_environment(base):
     done = launch(RUN + ["--output", f"{base}/end.h5"], environment={"SLURM_JOB_END_TIME": "1000000000"})
     check(done.returncode == 0 and "SLURM_JOB_END_TIME" in done.stderr, f"end: {done.returncode} {done.stderr}")
-    for name, value in (("SLURM_MEM_PER_NODE", "20"), ("SLURM_MEM_PER_CPU", "10")):
+    for name, value in some((("SLURM_MEM_PER_CPU", "10"), ("SLURM_MEM_PER_NODE", "20"))):
         done = launch(["chain", "--width", 900, "--seed", 1, "--output", f"{base}/memory.h5"], 2,
                       environment={name: value, "SLURM_CPUS_ON_NODE": "2"})
         check(done.returncode == 3 and "20.00 MiB" in done.stderr, f"{name}: {done.returncode} {done.stderr}")
@@ -96,13 +96,13 @@ def test_environment(base):
 def test_texts(base):
     """Without a launcher these do not start MPI."""
     broken = {"OMPI_MCA_pml": "none_such", "PMIX_MCA_psec": "none_such"}
-    for arguments in some((["chain", "--help"], ["--version"], ["--help"], ["plan", "chain", "--help"]), 2):
+    for arguments in some((["chain", "--help"], ["--version"], ["--help"], ["plan", "chain", "--help"])):
         done = launch(arguments, environment=broken)
         check(done.returncode == 0 and len(done.stdout) > 100 and not done.stderr,
               f"{arguments}: {done.returncode} {done.stderr}")
         check("norma" in launch(arguments, 2).stdout, f"{arguments} on 2 ranks")
     launch(RUN + ["--output", f"{base}/file.h5"])
-    for arguments, code in some(((["info", f"{base}/file.h5"], 0), (["info", f"{base}/none.h5"], 2), (["list", "laws"], 0)), 2):
+    for arguments, code in some(((["info", f"{base}/file.h5"], 0), (["info", f"{base}/none.h5"], 2), (["list", "laws"], 0))):
         alone = launch(arguments, environment=broken)
         check(alone.returncode == code and alone.stdout == launch(arguments, 2).stdout,
               f"{arguments}: {alone.returncode} {alone.stderr}")

@@ -74,9 +74,9 @@ def walk(ranks, failing, solver, step, more=()):
 
 def main():
     if not program.ALL:
-        walk(2, 1, "lu", 61)
-        walk(1, 0, "lu", 97)
-        walk(3, 2, "krylov", 151, ["--replicas", "3", "--group-size", "1"])
+        walk(2, 1, "lu", 101)
+        walk(1, 0, "lu", 149)
+        walk(3, 2, "krylov", 251, ["--replicas", "3", "--group-size", "1"])
     else:
         walk(2, 1, "lu", 1)
         walk(1, 0, "lu", 23)

@@ -3,7 +3,7 @@ names and from 1 on, samples of the wrong scale."""
 import h5py
 import numpy as np
 
-from program import check, finish, folder, launch, write_target
+from program import ALL, check, finish, folder, launch, some, write_target
 
 
 def write_images(path):
@@ -24,7 +24,7 @@ def test_stored_type(base):
     for name, text, scale in (("bits", "stored as float32: numbers, taken as they are", 1),
                               ("one_hot", "stored as uint8: pixels of a byte, times 1/255", 1 / 255),
                               ("bytes", "stored as uint8: pixels of a byte, times 1/255", 1 / 255)):
-        for batch in 8, 16:
+        for batch in some((8, 16), 2 if name == "bits" else 1):
             done = launch(["chain", "--preset", "vanilla", "--depth", 0, "--seed", 1, "--batch", batch, "--force",
                            "--observables", "log_norm", "--input", f"{base}/images.h5:/{name}/images",
                            "--output", f"{base}/chain.h5"], 2 if batch == 16 else 1)
@@ -38,7 +38,7 @@ def test_configuration(base):
     """What a chain with an input file writes is taken back, and gives the same bits."""
     with h5py.File(f"{base}/h0.h5", "w") as f:
         f["H0"] = np.random.default_rng(5).standard_normal((6, 4))
-    for ranks in 1, 2:
+    for ranks in some((2, 1)):
         done = launch(["chain", "--depth", 9, "--seed", 1, "--force", "--observables", "fro2",
                        "--input", f"{base}/h0.h5", "--output", f"{base}/a.h5"], ranks)
         check(done.returncode == 0, f"first run: {done.stderr}")
@@ -61,7 +61,8 @@ def test_labels_and_range(base):
             ("named/x_test", 0, "less than 2% of the target's input range from 0 to 1"),
             ("alone/pictures", 0, "no labels were found beside the images")):
         done = launch(["reconstruct", "--target", f"{base}/target.h5", "--dataset", f"{base}/images.h5:/{name}",
-                       "--samples", 3, "--seed", 1, "--force", "--output", f"{base}/result.h5"], 2)
+                       "--samples", 3, "--seed", 1, "--force", "--output", f"{base}/result.h5"],
+                      2 if ALL or name == "bits/images" else 1)
         check(done.returncode == code and text in done.stderr and done.stderr.count("error") == (code != 0),
               f"{name}: {done.returncode} {done.stderr}")
         if code == 0:

@@ -78,7 +78,7 @@ def other_activations(folder):
         if "--epsilon" in options and "tanh" not in options:
             wanted = float(options[options.index("--epsilon") + 1])
             program.check(epsilon[0] == wanted, f"{label}: {epsilon}")
-        again = evaluate(out, ranks=3)
+        again = evaluate(out, ranks=3 if program.ALL else 1)
         program.check(again["max_error"] == float(f"{largest:.8e}") and again["clipped"] == 0,
                       f"{label}: evaluate finds {again}")
     with h5py.File(out, "a") as f:
@@ -99,12 +99,13 @@ def some_layers(folder):
     target = small_network(folder)
     common = ["reconstruct", "--target", target, "--dataset", folder, "--samples", 20, "--seed", 3, "--force", "--output",
               out, "--layers"]
-    whole = program.launch(common[:-1], ranks=2)
+    ranks = 2 if program.ALL else 1
+    whole = program.launch(common[:-1], ranks)
     with h5py.File(out) as f:
         rmse = f["rmse"][0]
         gamma = f["layers/001/gamma1"][0]
     for layers in program.some(([1], [0, 2])):
-        done = program.launch(common + [",".join(map(str, layers))], ranks=2)
+        done = program.launch(common + [",".join(map(str, layers))], ranks)
         program.check(whole.returncode == 0 and done.returncode == 0, f"layers {layers}: {done.stderr}")
         with h5py.File(out) as f:
             given = np.isfinite(f["rmse"][0])
@@ -141,7 +142,7 @@ def changed_target(folder):
 def targets_per_replica(folder):
     """--target-per-replica: replica 0 has the usual target, the others their own, on any ranks alike."""
     gammas = {}
-    for label, more, ranks in (("same", [], 1), ("own", ["--target-per-replica"], 1), ("ranks", ["--target-per-replica"], 3)):
+    for label, more, ranks in (("same", [], 1), ("own", ["--target-per-replica"], 1), ("ranks", ["--target-per-replica"], program.SEVERAL)):
         out = os.path.join(folder, label + ".h5")
         done = program.launch(["reconstruct", "--c-out", 3, "--c-in", 2, "--kernel", "3x3", "--replicas", 3, "--seed", 8,
                                "--width-rule", "min", "--output", out] + more, ranks)
@@ -163,7 +164,7 @@ def single_precision(folder):
         errors = {}
         for precision in ("double", "single"):
             done = program.launch(["reconstruct", "--target", target, "--dataset", folder, "--samples", "20",
-                                   "--seed", "13", "--force", "--output", out, "--precision", precision], ranks=3)
+                                   "--seed", "13", "--force", "--output", out, "--precision", precision], program.SEVERAL)
             program.check(done.returncode == 0, f"{label} {precision}: {done.stderr}")
             with h5py.File(out) as f:
                 errors[precision] = float(f["output_max_error"][0])
@@ -191,7 +192,7 @@ def main():
             done = program.launch(
                 ["reconstruct", "--target", net, "--dataset", folder, "--samples", "20", "--seed",
                  "11", "--width-rule", rule, "--overparam", "0.1", "--bound", bound, "--force",
-                 "--output", out], ranks=3)
+                 "--output", out], program.SEVERAL)
             label = f"{rule} {bound}"
             program.check(done.returncode == 0, f"{label}: {done.stderr}")
             if done.returncode != 0:
@@ -227,7 +228,7 @@ def main():
         with open(config, "w") as f:
             f.write(configuration)
         second = os.path.join(folder, "second.h5")
-        done = program.launch(["reconstruct", "--config", config, "--output", second], ranks=3)
+        done = program.launch(["reconstruct", "--config", config, "--output", second], program.SEVERAL)
         program.check(done.returncode == 0, f"configuration: {done.stderr}")
         with h5py.File(out) as a, h5py.File(second) as b:
             program.check(np.array_equal(a["layers/000/gamma1"][...], b["layers/000/gamma1"][...]),

@@ -215,8 +215,8 @@ def main():
         several = [(case, 4) for case in cases(folder)] + [(case, 3) for case in feature_cases(folder)]
         before = set(os.listdir(folder))
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            list(pool.map(lambda case: refuse(folder, *case[0], 1), several[::1 if program.ALL else 3]))
-        for case, ranks in several[::1 if program.ALL else 15]:
+            list(pool.map(lambda case: refuse(folder, *case[0], 1), several[::1 if program.ALL else 5]))
+        for case, ranks in several[::1 if program.ALL else 25]:
             refuse(folder, *case, ranks)
         left = set(os.listdir(folder)) - before
         program.check(not left, f"the refused runs left {left}")

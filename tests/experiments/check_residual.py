@@ -67,7 +67,7 @@ def check_systems(folder):
         gamma1, gamma2 = gammas(np.linalg.solve(matrix, right))
         label = f"{residual} {rule} {k1} {k2} {kt} {ks}"
         done = program.launch(["reconstruct", "--target", goal + ":/w", "--source", source, "--residual", residual,
-                               "--width-rule", rule, "--solver", "lu", "--output", out, "--force"], 1 + number % 3)
+                               "--width-rule", rule, "--solver", "lu", "--output", out, "--force"], 1 + number % program.SEVERAL)
         program.check(done.returncode == 0, f"{label}: {done.stderr}")
         if done.returncode != 0:
             continue
@@ -88,7 +88,7 @@ def check_networks(folder):
     for residual, rule, skip, precision, limit in program.some((
             ("inner", "max", ["he-normal"], "double", 1e-9), ("outer", "max", ["er-sign"], "double", 1e-9),
             ("outer", "min", ["he-normal", "--skip-kernel", "target"], "double", 1e-9),
-            ("inner", "min", ["he-uniform", "--skip-kernel", "target"], "single", 1e-1)), 2):
+            ("inner", "min", ["he-uniform", "--skip-kernel", "target"], "single", 1e-1))):
         label = f"network {residual} {rule} {precision}"
         done = program.launch(["reconstruct", "--target", target, "--dataset", folder, "--samples", 20, "--seed", 4,
                                "--overparam", 0.2, "--residual", residual, "--skip"] + skip +
@@ -102,7 +102,7 @@ def check_networks(folder):
         print(f"{label}: largest difference {error:.2e}")
         program.check(error < limit, f"{label}: {error}")
         program.check(np.any(stored != 0), f"{label}: skip {stored}")
-        again = evaluate(out, 3)
+        again = evaluate(out, program.SEVERAL)
         program.check(again["max_error"] == float(f"{error:.8e}"), f"{label}: evaluate finds {again}")
 
 
@@ -118,7 +118,7 @@ def check_borders(folder):
              "activation": act, "stride": s, "padding": 1, "pool": "none"}
             for act, s in (("relu", 1), ("leaky-relu", stride))],
             input_shape=np.array([3, 7, 8]), input_min=0.0, input_max=1.0)
-        for split in program.some(("2x3+3x2", "first", "second", "2x2+2x2", "3x1+1x3"), 2):
+        for split in program.some(("2x3+3x2", "first", "second", "2x2+2x2", "3x1+1x3")):
             done = program.launch(["reconstruct", "--target", target, "--dataset", images + ":/images", "--samples", 6,
                                    "--seed", 3, "--kernel-split", split, "--overparam", 0.2, "--residual",
                                    "none,inner,outer", "--width-rule", "max,min", "--output", out, "--force"])
@@ -142,7 +142,7 @@ def check_refusals(folder):
             (["--residual", "outer", "--activation", "tanh"], "an outer skip works with identity"),
             (["--residual", "outer", "--c-out", 2], "an identity skip needs as many"),
             (["--residual", "outer", "--width-rule", "min", "--c-in", 1, "--skip", "normal"], "no equation is left"),
-            (["--residual", "inner", "--skip", "./a.h5", "--c-in", "3,4"], "different shapes")), 2):
+            (["--residual", "inner", "--skip", "./a.h5", "--c-in", "3,4"], "different shapes"))):
         shape = [item for name in ("--c-out", "--c-in") if name not in arguments for item in (name, 3)]
         done = program.launch(["reconstruct", "--seed", 1, "--output", output] + shape + arguments, 2)
         program.check(done.returncode == 2 and text in done.stderr and done.stderr.count("error:") == 1,

@@ -49,10 +49,11 @@ def check_min_rule(output):
     """Here lost channels decide: full rank alone does not make a solution."""
     layer = [*LAYER, "--width-rule", "min", "--seed"]
     n_lost = 0
-    for seed in range(1, 7):
-        run = reconstruct(output, *layer, seed, "--excess", 40, ranks=2)
-        with h5py.File(output) as f:
-            least = int(f["structural_least_width"][0, 0])
+    reconstruct(output, *layer, "1..6", "--excess", 40, ranks=2)
+    with h5py.File(output) as f:
+        widths = f["structural_least_width"][:, 0, 0]
+    for seed in program.some((4, 3, 1, 2, 5, 6), 2):
+        least = int(widths[seed - 1])
         run = reconstruct(output, *layer, seed, "--features", least)
         program.check("structural" not in run.stderr, f"a warning at the least width: {run.stderr}")
         if least > 21:

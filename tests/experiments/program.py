@@ -18,6 +18,8 @@ TRAINED = os.path.join(SOURCE, "experiments", "data", "fashion_cnn_w32.h5")
 
 # With the argument `all` a test takes every step of a long walk, without it some of them.
 ALL = "all" in sys.argv[1:]
+# Ranks of runs where the fast test is content with two.
+SEVERAL = 3 if ALL else 2
 
 failures = []
 
