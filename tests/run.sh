@@ -8,4 +8,5 @@ cd "$(dirname "$0")/.." || exit 1
 
 norma_install build run test || exit 1
 norma_build release || exit 1
-exec ctest --preset release --label-exclude 'slow|bench' --parallel "$(norma_jobs)" "$@"
+# One more than cores: most tests wait for processes that start and end.
+exec ctest --preset release --label-exclude 'slow|bench' --parallel "$(($(norma_jobs) + 1))" "$@"
