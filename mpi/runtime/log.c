@@ -5,6 +5,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
 
 static bool speaker = true;
 static norma_log_level current_level = NORMA_LOG_NORMAL;
@@ -119,6 +122,21 @@ void norma_log_result(const char *format, ...)
     va_start(arguments, format);
     print_line(stdout, "", format, arguments);
     va_end(arguments);
+}
+
+void norma_log_wait_for_reader_local(void)
+{
+    enum { MILLISECONDS = 5000 };
+    const struct timespec pause = {.tv_nsec = 1000000};
+    int unread = 0;
+    struct stat about;
+    if (!speaker || fstat(fileno(stderr), &about) != 0 || !S_ISFIFO(about.st_mode))
+        return;
+    for (int i = 0; i < MILLISECONDS; i++) {
+        if (ioctl(fileno(stderr), FIONREAD, &unread) != 0 || unread == 0)
+            return;
+        nanosleep(&pause, NULL);
+    }
 }
 
 bool norma_log_results_arrived_local(void)

@@ -33,6 +33,10 @@ void norma_log_news(const char *format, ...) __attribute__((format(printf, 1, 2)
 /* A line on stderr at any level: the one error message of a run. */
 void norma_log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Waits, some seconds at most, until a reader has taken what was printed to a pipe on stderr. A
+ * launcher that ends a job because a rank failed may not read what it had not read by then. */
+void norma_log_wait_for_reader_local(void);
+
 /* False when lines of norma_log_result could not be written (a full disk). */
 bool norma_log_results_arrived_local(void);
 

@@ -261,6 +261,8 @@ int norma_runtime_close(norma_runtime **runtime, norma_status status)
     }
     if (live != 0 && exit_code == 0 && getenv("NORMA_TEST_LEAKS"))
         exit_code = norma_status_exit_code(NORMA_LIBRARY);
+    if (exit_code != 0 && r->size > 1)
+        norma_log_wait_for_reader_local(); /* no rank ends before all are in MPI_Finalize */
     MPI_Comm_free(&r->node);
     MPI_Comm_free(&r->world);
     MPI_Finalize();
