@@ -1,9 +1,12 @@
 #ifndef NORMA_IO_CHECKPOINT_CHECKPOINT_INTERNAL_H
 #define NORMA_IO_CHECKPOINT_CHECKPOINT_INTERNAL_H
-/* Internal to io/checkpoint/checkpoint.c and checkpoint_state.c. */
+/* Internal to io/checkpoint. */
 #include "io/checkpoint/checkpoint.h"
 
 #include <limits.h>
+
+/* Entries of a journal with this sequence number are pieces; those of finished tasks have 0. */
+#define NORMA_CHECKPOINT_PIECE 1
 
 struct norma_checkpoint {
     MPI_Comm comm; /* owned duplicate */

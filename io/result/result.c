@@ -24,146 +24,13 @@ static const int64_t metadata_room = (int64_t)256 << 10;
 /* The same for one group or variable. */
 static const int64_t object_room = (int64_t)16 << 10;
 
-/* The folder of a path, "." when it names none. */
-static void folder_of(const char *path, char folder[PATH_MAX])
-{
-    const char *slash = strrchr(path, '/');
-    size_t length = slash ? (size_t)(slash - path) : 1;
-    if (slash == path)
-        length = 1;
-    snprintf(folder, PATH_MAX, "%.*s", (int)length, slash ? path : ".");
-}
-
-/* The file that is written: where `path` is a symbolic link, the one that it leads to. */
-static norma_status resolve_root(const char *path, char out[PATH_MAX])
-{
-    enum { MOST_LINKS = 40 };
-    struct stat about;
-    if (strlen(path) + sizeof ".part" > PATH_MAX)
-        return NORMA_FAIL(NORMA_CONFIG, "the name of the output is too long (%zu bytes)",
-                          strlen(path));
-    snprintf(out, PATH_MAX, "%s", path);
-    for (int k = 0; k < MOST_LINKS; k++) {
-        char goal[PATH_MAX];
-        char folder[PATH_MAX];
-        char next[2 * PATH_MAX];
-        if (lstat(out, &about) != 0 || !S_ISLNK(about.st_mode))
-            return NORMA_OK;
-        ssize_t n = readlink(out, goal, sizeof goal - 1);
-        if (n < 0)
-            return NORMA_FAIL(NORMA_IO, "output %s: the link %s cannot be read: %s", path, out,
-                              strerror(errno));
-        goal[n] = '\0';
-        folder_of(out, folder);
-        int length = goal[0] == '/' ? snprintf(next, sizeof next, "%s", goal)
-                                    : snprintf(next, sizeof next, "%s/%s", folder, goal);
-        if (length < 0 || (size_t)length + sizeof ".part" > PATH_MAX)
-            return NORMA_FAIL(NORMA_CONFIG, "output %s is a link to a name that is too long", path);
-        memcpy(out, next, (size_t)length + 1);
-    }
-    return NORMA_FAIL(NORMA_CONFIG, "output %s is a symbolic link that leads in a circle", path);
-}
-
-static norma_status check_path_root(const char *path)
-{
-    char folder[PATH_MAX];
-    struct stat about;
-    size_t length = strlen(path);
-    if (length == 0 || path[length - 1] == '/')
-        return NORMA_FAIL(NORMA_CONFIG, "output '%s' is no file name", path);
-    if (length + sizeof ".part" > PATH_MAX)
-        return NORMA_FAIL(NORMA_CONFIG, "the name of the output is too long (%zu bytes)", length);
-    folder_of(path, folder);
-    if (stat(folder, &about) != 0)
-        return NORMA_FAIL(NORMA_IO, "cannot write %s: folder %s: %s", path, folder,
-                          strerror(errno));
-    if (!S_ISDIR(about.st_mode))
-        return NORMA_FAIL(NORMA_IO, "cannot write %s: %s is no folder", path, folder);
-    if (access(folder, W_OK | X_OK) != 0)
-        return NORMA_FAIL(NORMA_IO, "cannot write %s: folder %s: %s", path, folder,
-                          strerror(errno));
-    return NORMA_OK;
-}
-
-/* The status attribute of an existing file into text, "" when there is none. */
-static void read_status_root(const char *path, char text[32])
-{
-    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    char *found = NULL;
-    text[0] = '\0';
-    if (file < 0) {
-        H5Eclear2(H5E_DEFAULT);
-        return;
-    }
-    if (norma_h5_get_text_local(file, "status", &found) == NORMA_OK && found)
-        snprintf(text, 32, "%.31s", found);
-    norma_mem_free(found);
-    H5Fclose(file);
-}
-
-static norma_status check_existing_root(const char *path, bool force, bool resume)
-{
-    struct stat about;
-    char end[32];
-    if (lstat(path, &about) != 0)
-        return NORMA_OK;
-    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode))
-        return NORMA_FAIL(NORMA_CONFIG, "output %s exists and is no regular file", path);
-    if (!norma_h5_is_hdf5_local(path))
-        return NORMA_FAIL(NORMA_CONFIG,
-                          "output %s exists and is not an HDF5 file: it is not replaced, not even "
-                          "with --force",
-                          path);
-    read_status_root(path, end);
-    if (!end[0])
-        return NORMA_FAIL(NORMA_CONFIG,
-                          "output %s exists and is no result of Norma's: it is not replaced, not "
-                          "even with --force",
-                          path);
-    bool stopped = strcmp(end, "stopped") == 0;
-    if (force || (resume && stopped))
-        return NORMA_OK;
-    return NORMA_FAIL(
-        NORMA_CONFIG,
-        "output %s exists with status %s: %schoose another name, or --force to replace it", path,
-        end, stopped ? "--resume continues that run; or " : "");
-}
-
-static norma_status check_space_root(const char *path, int64_t bytes)
-{
-    char folder[PATH_MAX];
-    struct statvfs about;
-    folder_of(path, folder);
-    if (bytes <= 0 || statvfs(folder, &about) != 0)
-        return NORMA_OK;
-    double available = (double)about.f_bavail * (double)about.f_frsize;
-    if ((double)bytes <= available)
-        return NORMA_OK;
-    return NORMA_FAIL(NORMA_LIMIT,
-                      "output %s needs %lld bytes, its file system has %.0f available: free space, "
-                      "write elsewhere or save less",
-                      path, (long long)bytes, available);
-}
-
-static norma_status check_root(const char *name, const norma_result_options *options)
-{
-    char part[PATH_MAX + sizeof ".part"];
-    char path[PATH_MAX];
-    NORMA_TRY(resolve_root(name, path));
-    NORMA_TRY(check_path_root(path));
-    snprintf(part, sizeof part, "%s.part", path);
-    NORMA_TRY(norma_claim_check_writer_root(path, part));
-    NORMA_TRY(check_existing_root(path, options->force, options->resume));
-    return check_space_root(path, options->bytes);
-}
-
 norma_status norma_result_check(MPI_Comm world, const char *path,
                                 const norma_result_options *options)
 {
     int rank = 0;
     norma_h5_prepare_local();
     MPI_Comm_rank(world, &rank);
-    return norma_agree(world, rank == 0 ? check_root(path, options) : NORMA_OK);
+    return norma_agree(world, rank == 0 ? norma_result_check_path_root(path, options) : NORMA_OK);
 }
 
 static void destroy(norma_result **file)
@@ -254,13 +121,13 @@ norma_status norma_result_create(MPI_Comm world, const char *path,
     file->descriptor = -1;
     file->force = options->force;
     file->resume = options->resume;
-    status = file->rank == 0 ? resolve_root(path, resolved) : NORMA_OK;
+    status = file->rank == 0 ? norma_result_resolve_root(path, resolved) : NORMA_OK;
     status = norma_agree(file->comm, status);
     MPI_Bcast(resolved, PATH_MAX, MPI_CHAR, 0, file->comm);
     if (status == NORMA_OK)
         status = allocate(file, resolved);
     if (status == NORMA_OK && file->rank == 0)
-        status = check_root(path, options);
+        status = norma_result_check_path_root(path, options);
     if (status == NORMA_OK && file->rank == 0)
         status = norma_claim_part_root(file);
     status = norma_agree(file->comm, status);
@@ -351,7 +218,7 @@ norma_status norma_result_flush(norma_result *file)
 static norma_status sync_folder_root(const char *path)
 {
     char folder[PATH_MAX];
-    folder_of(path, folder);
+    norma_result_folder_local(path, folder);
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     /* Some file systems cannot sync a folder (EINVAL): they have nothing better to offer. */
     if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP)) {
@@ -369,14 +236,14 @@ static norma_status publish_root(norma_result *file, const char *end)
 {
     char found[32];
     struct stat about;
-    read_status_root(file->part, found);
+    norma_result_status_root(file->part, found);
     if (strcmp(found, end) != 0)
         return NORMA_FAIL(NORMA_IO, "%s is damaged: what was written does not open", file->part);
     /* Gives back what was reserved behind the end. */
     if (fstat(file->descriptor, &about) != 0 || ftruncate(file->descriptor, about.st_size) != 0 ||
         fsync(file->descriptor) != 0)
         return NORMA_FAIL(NORMA_IO, "cannot write %s: %s", file->part, strerror(errno));
-    read_status_root(file->path, found);
+    norma_result_status_root(file->path, found);
     if (!file->force && !(file->resume && strcmp(found, "stopped") == 0) &&
         lstat(file->path, &about) == 0)
         return NORMA_FAIL(NORMA_IO,

@@ -1,8 +1,10 @@
 #ifndef NORMA_IO_RESULT_RESULT_INTERNAL_H
 #define NORMA_IO_RESULT_RESULT_INTERNAL_H
-/* The inside of a result file, shared by result.c, result_write.c, schema.c and provenance.c. */
+/* The inside of a result file, shared by the files result*.c, schema.c and provenance.c. */
 #include "io/result/h5.h"
 #include "io/result/result.h"
+
+#include <limits.h>
 
 enum { NORMA_NAME_LENGTH = 256 };
 
@@ -37,6 +39,20 @@ struct norma_result {
     int64_t n_samples, capacity;
     norma_batch *batch; /* owned; NULL: none yet */
 };
+
+/* The folder of a path, "." when it names none. Local. */
+void norma_result_folder_local(const char *path, char folder[PATH_MAX]);
+
+/* The file that is written: where `path` is a symbolic link, the one that it leads to. */
+NORMA_MUST_USE norma_status norma_result_resolve_root(const char *path, char out[PATH_MAX]);
+
+/* The status attribute of an existing file into text, "" when there is none. */
+void norma_result_status_root(const char *path, char text[32]);
+
+/* Refuses a name that cannot become the output: its folder, the file that is there, a run that
+ * writes it now, the space. */
+NORMA_MUST_USE norma_status norma_result_check_path_root(const char *name,
+                                                         const norma_result_options *options);
 
 /* Number and lengths of the dimensions of a variable; NORMA_LIBRARY when it is not there or of
  * another type. Local. */
