@@ -234,6 +234,11 @@ void norma_claim_compose(const int64_t shape[5], const double *second, const dou
                             second[(i * c1 + m) * k2 + a] * first[(m * c0 + j) * k1 + b];
 }
 
+double norma_claim_largest(int64_t n, const double *x)
+{
+    return fabs(x[cblas_idamax((int)n, x, 1)]);
+}
+
 bool norma_claim_regular(int64_t n, const double *a)
 {
     double values[WIDTH];

@@ -104,6 +104,9 @@ void norma_claim_compare(int64_t n, const double *source, const double *target, 
 void norma_claim_compose(const int64_t shape[5], const double *second, const double *first,
                          double *product);
 
+/* max |x[i]| of n numbers. */
+double norma_claim_largest(int64_t n, const double *x);
+
 /* Is a [n][n] regular, with a condition below 1e4? */
 bool norma_claim_regular(int64_t n, const double *a);
 

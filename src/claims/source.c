@@ -131,19 +131,19 @@ static int64_t reduce(const pair *p, const double *product, bool printed, double
     return row;
 }
 
-/* Composed weights of the source with gamma_1, and gamma_2 by the pivots, against the target. */
+/* Composed weights of the source with gamma_1, and gamma_2 by the pivots, against the target. The
+ * error of gamma_1 is that of elimination: relative to the largest entry and the sum of |gamma|. */
 static void compare_pair(const pair *p, const double *product, const double *gamma, bool pivots,
                          norma_claim_sides *out)
 {
     int64_t n = equations_of(p), width = n / p->c2;
+    double terms = norma_claim_largest(n * p->c1, product) * cblas_dasum((int)p->c1, gamma, 1);
     double sums[WIDTH] = {0}, scale[WIDTH] = {0};
     for (int64_t at = 0; at < n; at++) {
         sums[at] = p->skip ? p->skip[at] : 0;
-        scale[at] = fabs(sums[at]);
-        for (int64_t m = 0; m < p->c1; m++) {
+        scale[at] = fabs(sums[at]) + terms;
+        for (int64_t m = 0; m < p->c1; m++)
             sums[at] += product[at * p->c1 + m] * gamma[m];
-            scale[at] += fabs(product[at * p->c1 + m] * gamma[m]);
-        }
     }
     for (int64_t i = 0; i < p->c2; i++) {
         int64_t pivot = pivot_of(p, i);
@@ -185,7 +185,7 @@ NORMA_CLAIM_SIDES(narrow_pair)
         return NORMA_OK;
     compose(&p, product);
     int64_t last = reduce(&p, product, true, matrix, right);
-    right[last] = fabs(product[cblas_idamax((int)(equations_of(&p) * p.c1), product, 1)]);
+    right[last] = norma_claim_largest(equations_of(&p) * p.c1, product);
     for (int64_t m = 0; m < p.c1; m++) /* a solution that is not 0: its sum is 1 */
         matrix[last * p.c1 + m] = right[last];
     out->met = norma_claim_solve(p.c1, matrix, right, gamma);

@@ -8,9 +8,10 @@
 
 enum { WIDTH = NORMA_CLAIM_WIDTH, SQUARE = NORMA_CLAIM_WIDTH * NORMA_CLAIM_WIDTH };
 
-/* gamma[c2 c0] with W2 diag(gamma) W1 = target, W2 [c2][c2 c0], W1 [c2 c0][c0]. */
+/* gamma[c2 c0] with W2 diag(gamma) W1 = target, W2 [c2][c2 c0], W1 [c2 c0][c0]. *terms bounds what
+ * elimination has summed. */
 static bool solve_pair(int64_t c2, int64_t c0, const double *target, const double *second,
-                       const double *first, double *gamma)
+                       const double *first, double *gamma, double *terms)
 {
     const int64_t n = c2 * c0;
     double matrix[SQUARE];
@@ -18,17 +19,22 @@ static bool solve_pair(int64_t c2, int64_t c0, const double *target, const doubl
         for (int64_t j = 0; j < c0; j++)
             for (int64_t m = 0; m < n; m++)
                 matrix[(i * c0 + j) * n + m] = second[i * n + m] * first[m * c0 + j];
-    return norma_claim_solve(n, matrix, target, gamma);
+    bool solved = norma_claim_solve(n, matrix, target, gamma);
+    *terms = norma_claim_largest(n * n, matrix) * cblas_dasum((int)n, gamma, 1);
+    return solved;
 }
 
 /* y[c2] = W2 (relu(gamma o W1 x + b) - b), b the least bias that opens every unit for |x| <= size;
- * scale[c2] bounds its terms. */
+ * scale[c2] bounds its terms and
+ * those of an error `terms` in each composed weight. */
 static void run_pair(int64_t c2, int64_t c0, const double *second, const double *first,
-                     const double *gamma, double size, const double *x, double *y, double *scale)
+                     const double *gamma, double terms, double size, const double *x, double *y,
+                     double *scale)
 {
     const int64_t n = c2 * c0;
     memset(y, 0, (size_t)c2 * sizeof *y);
-    memset(scale, 0, (size_t)c2 * sizeof *scale);
+    for (int64_t i = 0; i < c2; i++)
+        scale[i] = terms * cblas_dasum((int)c0, x, 1);
     for (int64_t m = 0; m < n; m++) {
         const double *row = first + m * c0;
         double bias = fabs(gamma[m]) * cblas_dnrm2((int)c0, row, 1) * size;
@@ -65,13 +71,13 @@ NORMA_CLAIM_SIDES(opened_pair)
 {
     const int64_t c2 = c->rows, c0 = c->columns, n = c2 * c0;
     const double *second = c->x + n, *first = second + c2 * n;
-    double gamma[WIDTH], x[WIDTH], y[WIDTH], expected[WIDTH], scale[WIDTH];
+    double gamma[WIDTH], x[WIDTH], y[WIDTH], expected[WIDTH], scale[WIDTH], terms;
     (void)random;
-    out->met = solve_pair(c2, c0, c->x, second, first, gamma);
+    out->met = solve_pair(c2, c0, c->x, second, first, gamma, &terms);
     if (!out->met)
         return NORMA_OK;
     into_ball(c0, first + n * c0, x);
-    run_pair(c2, c0, second, first, gamma, 1, x, y, scale);
+    run_pair(c2, c0, second, first, gamma, terms, 1, x, y, scale);
     norma_claim_product(false, false, c2, 1, c0, c->x, x, expected);
     norma_claim_compare(c2, y, expected, scale, out);
     return NORMA_OK;
@@ -98,21 +104,22 @@ NORMA_CLAIM_SIDES(low_rank)
     const double *outer2 = inner1 + r * c0 * c0, *outer1 = outer2 + c2 * c2 * r;
     const double *input = outer1 + c2 * r * r;
     double gamma[WIDTH], x[WIDTH], middle[WIDTH], scale[WIDTH], more[WIDTH], y[WIDTH];
-    double exact[WIDTH], expected[WIDTH];
+    double exact[WIDTH], expected[WIDTH], terms;
     (void)random;
-    out->met = solve_pair(r, c0, b, inner2, inner1, gamma);
+    out->met = solve_pair(r, c0, b, inner2, inner1, gamma, &terms);
     if (!out->met)
         return NORMA_OK;
     into_ball(c0, input, x);
-    run_pair(r, c0, inner2, inner1, gamma, 1, x, middle, scale);
+    run_pair(r, c0, inner2, inner1, gamma, terms, 1, x, middle, scale);
     for (int64_t i = 0; i < r; i++) { /* the units between the pairs: opened and closed */
         double bias = cblas_dnrm2((int)c0, b + i * c0, 1);
         middle[i] = fmax(middle[i] + bias, 0) - bias;
     }
-    out->met = solve_pair(c2, r, a, outer2, outer1, gamma);
+    out->met = solve_pair(c2, r, a, outer2, outer1, gamma, &terms);
     if (!out->met)
         return NORMA_OK;
-    run_pair(c2, r, outer2, outer1, gamma, cblas_dnrm2((int)(r * c0), b, 1), middle, y, more);
+    run_pair(c2, r, outer2, outer1, gamma, terms, cblas_dnrm2((int)(r * c0), b, 1), middle, y,
+             more);
     double first = scale[cblas_idamax((int)r, scale, 1)];
     for (int64_t i = 0; i < c2; i++)
         more[i] += first * cblas_dasum((int)r, a + i * r, 1);
@@ -173,11 +180,14 @@ NORMA_CLAIM_SIDES(blocks)
         out->met = norma_claim_solve(width, matrix, part, gamma);
         if (!out->met)
             return NORMA_OK;
+        double terms =
+            norma_claim_largest(width * width, matrix) * cblas_dasum((int)width, gamma, 1);
         advance(d, width, gamma, w, left, sizes);
         for (int64_t i = 0; i < d; i++)
             for (int64_t j = 0; j < k; j++) {
                 int64_t at = i * d + block * k + j;
-                source[at] = scale[at] = 0;
+                source[at] = 0;
+                scale[at] = terms;
                 for (int64_t m = 0; m < width; m++) {
                     source[at] += left[i * width + m] * a[m * k + j];
                     scale[at] += sizes[i * width + m] * fabs(a[m * k + j]);
