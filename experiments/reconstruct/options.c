@@ -367,7 +367,7 @@ static const norma_option options[] = {
      .unset_text = "gamma in a run with a single cell, none in a sweep",
      .help = "Arrays to write besides the scalars: gamma (the affine maps gamma1, beta1, gamma2, "
              "beta2 and the same as PyTorch's batch norms), weights (the frozen W1, W2, and a "
-             "teacher's), "
+             "teacher's; with --construction skip W, A, R, with deep W1, W2, ...), "
              "spectrum (all singular values of M; they are computed beside the solution)."},
     NORMA_OPTION_END,
 };

@@ -11,7 +11,9 @@ is odd, one row or column of zeros more goes to the far side. Both networks run 
 FP64, and the source in FP32 too; the outputs must agree to --tolerance and --tolerance-single,
 relative to the largest, and the FP64 run with the numbers in the file. Exit code 1 if not.
 
-Target, data set and number of samples are those of the file's configuration unless given.
+With --construction low-rank two such pairs stand for a layer, with skip and deep a stack of frozen layers.
+Target, data set and number of samples are those of the file's configuration unless given. Stacks without a data set run
+on random inputs in the range that the target declares.
 """
 import argparse
 import re
@@ -24,6 +26,7 @@ from torch import nn
 
 import datasets
 from pytorch_run import TargetGraph
+from pytorch_stack import KINDS as STACKS
 from pytorch_target import activation, read_layer, read_target
 from target_graph import is_graph
 
@@ -100,9 +103,30 @@ def source_pair(group, replica, conv):
     return [WithSkip(nn.Sequential(*modules), norm, skip, attributes["residual"])]
 
 
-def rebuild(layers, replica, target):
-    """The source network: the target's chain with a source pair for each Conv2d or Linear (and the
-    batch norm after it, which the pair contains)."""
+def layer_group(layers, number, arrays):
+    """The group of a layer, which must hold these arrays."""
+    if f"{number:03d}" not in layers:
+        sys.exit(f"pytorch_source: {layers.file.filename}: layer {number:03d} was not reconstructed (--layers); "
+                 "this script rebuilds whole networks")
+    group = layers[f"{number:03d}"]
+    if any(name not in group for name in arrays):
+        sys.exit(f"pytorch_source: {group.file.filename}: {group.name} holds no weights or no gamma; run "
+                 "norma reconstruct with --save gamma,weights")
+    return group
+
+
+def pairs_of(layers, number, replica, conv, construction):
+    """The pair of target layer `number`, or the two of its factors, the second of which has a kernel of 1x1."""
+    arrays = ("W1", "bn1_weight")
+    if construction == "pair":
+        return source_pair(layer_group(layers, number, arrays), replica, conv)
+    return (source_pair(layer_group(layers, 2 * number, arrays), replica, conv)
+            + source_pair(layer_group(layers, 2 * number + 1, arrays), replica, None))
+
+
+def rebuild(layers, replica, target, construction):
+    """The source network: the target's chain with a source for each Conv2d or Linear (and the batch norm after it, which
+    the source contains)."""
     modules = []
     number = 0
     for module in target:
@@ -111,19 +135,18 @@ def rebuild(layers, replica, target):
         if not isinstance(module, (nn.Conv2d, nn.Linear)):
             modules.append(module)
             continue
-        if f"{number:03d}" not in layers:
-            sys.exit(f"pytorch_source: {layers.file.filename}: layer {number:03d} was not reconstructed (--layers); "
-                     "this script rebuilds whole networks")
-        group = layers[f"{number:03d}"]
-        number += 1
-        if "W1" not in group or "bn1_weight" not in group:
-            sys.exit(f"pytorch_source: {group.file.filename}: {group.name} holds no weights or no gamma; run "
-                     "norma reconstruct with --save gamma,weights")
-        if isinstance(module, nn.Conv2d):
-            modules += source_pair(group, replica, module)
+        if construction in STACKS and isinstance(module, nn.Conv2d):
+            sys.exit(f"pytorch_source: {layers.file.filename}: this script rebuilds --construction {construction} for "
+                     "linear layers only")
+        if construction in STACKS:
+            kind, arrays = STACKS[construction]
+            modules.append(kind(layer_group(layers, number, (*arrays, "gamma")), replica))
+        elif isinstance(module, nn.Conv2d):
+            modules += pairs_of(layers, number, replica, module, construction)
         else:  # channels of a single pixel
-            modules += [nn.Unflatten(1, (module.in_features, 1, 1)), *source_pair(group, replica, None),
-                        nn.Flatten()]
+            modules += [nn.Unflatten(1, (module.in_features, 1, 1)),
+                        *pairs_of(layers, number, replica, None, construction), nn.Flatten()]
+        number += 1
     return nn.Sequential(*modules).eval()
 
 
@@ -150,10 +173,22 @@ def run(model, x, batch=10):
         return torch.cat([model(part) for part in torch.split(x, batch)]).double().flatten(1)
 
 
+def shape_of(attributes):
+    """(channels, height, width) of the inputs."""
+    shape = tuple(int(n) for n in np.atleast_1d(attributes["input_shape"]))
+    return (1,) + shape if len(shape) == 2 else shape
+
+
+def random_inputs(samples, attributes):
+    """Uniform in the declared range."""
+    low, high = (float(attributes[name]) for name in ("input_min", "input_max"))
+    generator = torch.Generator().manual_seed(1)
+    return low + (high - low) * torch.rand(samples, *shape_of(attributes), generator=generator, dtype=torch.float64)
+
+
 def inputs(images, attributes):
     """x = scale * pixel + offset, numbers or one per channel."""
-    shape = tuple(int(n) for n in np.atleast_1d(attributes["input_shape"]))
-    shape = (1,) + shape if len(shape) == 2 else shape
+    shape = shape_of(attributes)
     x = torch.from_numpy(images).double().reshape(len(images), *shape)
     scale, offset = (torch.from_numpy(np.atleast_1d(attributes.get(name, default)).astype(float))
                      .reshape((-1,) + (1,) * (len(shape) - 1))
@@ -181,30 +216,32 @@ def main():
     with opened as file:
         if "configuration" not in file or not (args.target or configured(file, "target")):
             sys.exit(f"pytorch_source: {args.result}: is no result of norma reconstruct with a target file")
-        if not (args.dataset or configured(file, "dataset")):
+        construction = configured(file, "construction") or "pair"
+        data = args.dataset or configured(file, "dataset")
+        if not data and construction not in STACKS:
             sys.exit(f"pytorch_source: {args.result}: was made without a data set; give --dataset")
-        if configured(file, "construction") not in (None, "pair"):
-            sys.exit(f"pytorch_source: {args.result}: has the construction {configured(file, 'construction')}; this "
-                     "script rebuilds networks with one source pair for each target layer")
+        if construction not in ("pair", "low-rank", *STACKS):
+            sys.exit(f"pytorch_source: {args.result}: this script does not rebuild --construction {construction}")
         target, attributes = read_target(args.target or configured(file, "target"))
         cell = f"cells/{args.cell:06d}/layers"
         layers = file[cell] if cell in file else file.get("layers")
         if layers is None:
             sys.exit(f"pytorch_source: {args.result}: holds no layers; run norma reconstruct with --save gamma,weights")
         path = args.target or configured(file, "target")
+        if is_graph(path) and construction != "pair":
+            sys.exit(f"pytorch_source: {args.result}: of graphs this script rebuilds --construction pair alone")
         source = (rebuild_graph(layers, args.replica, path) if is_graph(path) else
-                  rebuild(layers, args.replica, target))
+                  rebuild(layers, args.replica, target, construction))
         stored = {name: file[name][...].reshape(-1, file["replica"].size)[args.cell, args.replica]
                   for name in ("output_max_error", "output_rmse", "accuracy_source", "n_decisions_differing")
                   if name in file}
         precisions = np.atleast_1d(configured(file, "precision").strip("[]").replace('"', "").split(", "))
         single = "single" in precisions and (len(precisions) == 1)
-        data = args.dataset or configured(file, "dataset")
         samples = args.samples or int(configured(file, "samples") or 1000)
-        if str(samples) != configured(file, "samples"):
+        if str(samples) != configured(file, "samples") or not data:
             stored = {}
-    images, labels = datasets.load(data, samples)
-    x = inputs(images, attributes)
+    images, labels = datasets.load(data, samples) if data else (None, None)
+    x = inputs(images, attributes) if data else random_inputs(samples, attributes)
     expected = run(target, x)
     largest = float(expected.abs().max())
     print("precision  output_max_error  output_rmse   decisions differing  accuracy source, target")
@@ -222,11 +259,12 @@ def main():
             failures.append(f"{name}: outputs differ by {error:.3e}, {tolerance * largest:.3e} allowed")
         if stored and (name == "single") == single:
             print(f"in the file  {stored['output_max_error']:14.3e}  {stored['output_rmse']:11.3e}   "
-                  f"{int(stored['n_decisions_differing']):19}  {stored['accuracy_source']:.4f}")
+                  f"{int(stored['n_decisions_differing']):19}  {stored.get('accuracy_source', np.nan):.4f}")
             # Both errors are rounding, of different orders of summation: equal in size only.
             if name == "double" and not error <= 100 * stored["output_max_error"] + 1e-13 * largest:
                 failures.append(f"outputs differ by {error:.3e}, the file says {stored['output_max_error']:.3e}")
-            if labels is not None and name == "double" and accuracy[0] != f"{stored['accuracy_source']:.4f}":
+            accuracies = labels is not None and name == "double" and "accuracy_source" in stored
+            if accuracies and accuracy[0] != f"{stored['accuracy_source']:.4f}":
                 failures.append(f"accuracy {accuracy[0]}, the file says {stored['accuracy_source']:.4f}")
     for failure in failures:
         print("pytorch_source:", failure, file=sys.stderr)

@@ -113,6 +113,30 @@ def round_trip(folder, label, options, model, images):
     return out
 
 
+def stacks(folder):
+    """Stacks of frozen layers for linear layers: on random inputs, and on a data set; and two pairs for factors."""
+    target, out = os.path.join(folder, "stack_target.h5"), os.path.join(folder, "stack.h5")
+    model = settle(nn.Sequential(nn.Flatten(), nn.Linear(8, 6), nn.ReLU(), nn.Linear(6, 4), nn.BatchNorm1d(4), nn.LeakyReLU(0.1),
+                                 nn.Linear(4, 3))).double()
+    pytorch_target.write_target(target, model, (1, 2, 4), input_range=(-1, 1))
+    with h5py.File(os.path.join(folder, "flat.h5"), "w") as f:
+        f["images"] = np.random.default_rng(3).uniform(-1, 1, (10, 1, 2, 4))
+    data = ["--dataset", os.path.join(folder, "flat.h5:/images"), "--samples", 10]
+    for construction, options in (("skip", ["--block", 2, "--overparam", 1]), ("deep", ["--depth", 3, *data]),
+                                  ("low-rank", ["--rank-tolerance", 0, *data])):
+        done = program.launch(["reconstruct", "--target", target, "--construction", construction, "--seed", 3, "--replicas",
+                               2, "--save", "gamma,weights", "--force", "--output", out, *options], ranks=2)
+        program.check(done.returncode == 0, f"{construction}: {done.stderr}")
+        rebuilt = script(pytorch_source, out, "--replica", 1, "--tolerance", 1e-9)
+        print(construction + "\n" + rebuilt.stdout)
+        program.check(rebuilt.returncode == 0, f"{construction}: pytorch_source: {rebuilt.stdout}{rebuilt.stderr}")
+        with h5py.File(out, "a") as f:
+            name = "gamma" if construction != "low-rank" else "bn1_weight"
+            f["layers/001/" + name][1, 1] += 1e-2
+        changed = script(pytorch_source, out, "--replica", 1, "--tolerance", 1e-9)
+        program.check(changed.returncode == 1 and "outputs differ" in changed.stderr, f"{construction}: a changed scale")
+
+
 def main():
     torch.manual_seed(1)
     torch.set_num_threads(1)
@@ -131,6 +155,7 @@ def main():
             f["layers/000/bn2_bias"][0, 1] += 1e-3
         changed = script(pytorch_source, out)
         program.check(changed.returncode == 1 and "outputs differ" in changed.stderr, f"a changed bias: {changed.stderr}")
+        stacks(folder)
         with h5py.File(out, "a") as f:
             del f["layers/000/W1"]
         bare = script(pytorch_source, out)

@@ -89,7 +89,7 @@ def check_network(folder):
 def check_file(folder):
     """Scales in the file make the outputs; changed ones are found. Ranks and resumption change no bit."""
     output, other = os.path.join(folder, "one.h5"), os.path.join(folder, "two.h5")
-    command = [*RANDOM, "--overparam", 1, "--replicas", 3, "--target-per-replica", "--samples", 200]
+    command = [*RANDOM, "--overparam", 1, "--replicas", 3, "--target-per-replica", "--samples", 200, "--save", "gamma,weights"]
     run(command, "--output", output)
     run(command, "--output", other, ranks=2)
     program.check(not differing(variables(output), variables(other)), "two ranks differ")
@@ -115,7 +115,7 @@ def check_file(folder):
 
 
 def long_command():
-    return [*SKIP, "--c-out", 24, "--c-in", 24, "--overparam", 1, "--replicas", 16]
+    return [*SKIP, "--c-out", 24, "--c-in", 24, "--overparam", 1, "--replicas", 16, "--save", "gamma,weights"]
 
 
 def main():
@@ -133,7 +133,7 @@ def main():
         run(LARGE, "--block", k, "--features", width, "--nearest", "zero", "--output", output)
         refused("blocks of 3 inputs do not divide the 16 inputs", "--block", 3)
         refused("is for source pairs", "--solver", "qr")
-        refused("is for source pairs", "--save", "weights")
+        refused("is for source pairs", "--save", "spectrum")
         refused("is a law of source pairs", "--source-dist", "id-cond")
         refused("are opened by shifts", "--activation", "tanh", command=RANDOM[:RANDOM.index("--activation")] + ["--output", output])
         refused("needs --construction skip", "--block", 2, command=["reconstruct", "--c-out", 3, "--c-in", 3])

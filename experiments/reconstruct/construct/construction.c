@@ -49,13 +49,12 @@ static norma_status check_stack(const norma_config *config)
             return NORMA_FAIL(norma_config_blame(config, pairs_only[i]),
                               "%s: is for source pairs, not with --construction %s",
                               norma_config_where(config, pairs_only[i]), name);
-    static const char *const arrays[] = {NORMA_RECONSTRUCT_SAVE_WEIGHTS,
-                                         NORMA_RECONSTRUCT_SAVE_SPECTRUM};
-    for (int i = 0; i < 2; i++)
-        if (norma_config_has(config, "save") && norma_config_list_holds(config, "save", arrays[i]))
-            return NORMA_FAIL(norma_config_blame(config, "save"),
-                              "%s: %s: is for source pairs, not with --construction %s",
-                              norma_config_where(config, "save"), arrays[i], name);
+    if (norma_config_has(config, "save") &&
+        norma_config_list_holds(config, "save", NORMA_RECONSTRUCT_SAVE_SPECTRUM))
+        return NORMA_FAIL(norma_config_blame(config, "save"),
+                          "%s: %s: is for source pairs, not with --construction %s",
+                          norma_config_where(config, "save"), NORMA_RECONSTRUCT_SAVE_SPECTRUM,
+                          name);
     for (int64_t i = 0; i < norma_config_get_sweep(config)->n_cells; i++) {
         norma_distribution law = NORMA_DISTRIBUTION_GIVEN;
         NORMA_TRY(

@@ -199,6 +199,42 @@ static void set(void *source, const double *scales, const double *shifts)
     memcpy(b->beta_out, shifts + n, (size_t)b->shape.n_out * sizeof *shifts);
 }
 
+static norma_status weights(const norma_stack_place *place, norma_stack_array *arrays, int *n)
+{
+    norma_blocks_shape s;
+    NORMA_TRY(get_shape(place, &s));
+    const norma_stack_array all[] = {
+        {"W",
+         "frozen weights between the units of a block and those of the block before",
+         3,
+         {"block", "unit", "unit_before"},
+         {s.n_in / s.n_inner, s.width, s.width}},
+        {"A",
+         "frozen weights from the inputs of a block to its units",
+         3,
+         {"block", "unit", "input"},
+         {s.n_in / s.n_inner, s.width, s.n_inner}},
+        {"R",
+         "frozen weights from the last units to the outputs",
+         2,
+         {"channel", "unit"},
+         {s.n_out, s.width}},
+    };
+    *n = sizeof all / sizeof all[0];
+    memcpy(arrays, all, sizeof all);
+    return NORMA_OK;
+}
+
+static void copy_weights(const void *source, int array, double *values)
+{
+    const norma_blocks *b = source;
+    const int64_t m = b->n_blocks;
+    const int64_t d = b->shape.width;
+    const double *const from[] = {b->inner, b->entry, b->readout};
+    const int64_t count[] = {m * d * d, m * d * b->shape.n_inner, b->shape.n_out * d};
+    memcpy(values, from[array], (size_t)count[array] * sizeof *values);
+}
+
 const norma_stack_kind norma_stack_blocks = {.stage = "source_layer",
                                              .stage_meaning = "source layer, each of which takes a "
                                                               "block of inputs",
@@ -214,4 +250,6 @@ const norma_stack_kind norma_stack_blocks = {.stage = "source_layer",
                                              .open = open_blocks,
                                              .run = run,
                                              .get = get,
-                                             .set = set};
+                                             .set = set,
+                                             .weights = weights,
+                                             .copy_weights = copy_weights};

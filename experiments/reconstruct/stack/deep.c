@@ -5,6 +5,7 @@
 #include "mpi/runtime/log.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -291,6 +292,39 @@ static void set(void *source, const double *scales, const double *shifts)
     memcpy(d->beta[1], shifts, (size_t)d->n_unknowns * sizeof *shifts);
 }
 
+static norma_status weights(const norma_stack_place *place, norma_stack_array *arrays, int *n)
+{
+    norma_deep_shape s;
+    NORMA_TRY(get_shape(place, &s));
+    *n = (int)s.n_layers;
+    for (int l = 1; l <= *n; l++) {
+        norma_stack_array *a = &arrays[l - 1];
+        const int64_t extents[] = {s.width[l], s.width[l - 1], s.kernel[l].height,
+                                   s.kernel[l].width};
+        *a = (norma_stack_array){.long_name = "frozen weights of a layer of the source",
+                                 .n_extents = 4};
+        memcpy(a->extents, extents, sizeof extents);
+        snprintf(a->name, sizeof a->name, "W%d", l);
+        snprintf(a->dimensions[0], sizeof a->dimensions[0], "channel%d", l);
+        snprintf(a->dimensions[1], sizeof a->dimensions[1], "channel%d", l - 1);
+        snprintf(a->dimensions[2], sizeof a->dimensions[2], "row%d", l);
+        snprintf(a->dimensions[3], sizeof a->dimensions[3], "column%d", l);
+    }
+    return NORMA_OK;
+}
+
+/* W_l stands by taps in the source. */
+static void copy_weights(const void *source, int array, double *values)
+{
+    const norma_deep *d = source;
+    int l = array + 1;
+    int64_t taps = norma_kernel_taps(d->shape.kernel[l]);
+    int64_t n = d->shape.width[l] * d->shape.width[l - 1];
+    for (int64_t e = 0; e < n; e++)
+        for (int64_t q = 0; q < taps; q++)
+            values[e * taps + q] = d->weight[l][q * n + e];
+}
+
 const norma_stack_kind norma_stack_deep = {
     .stage = "source_layer",
     .stage_meaning = "layer of the source, the first sees the inputs",
@@ -306,4 +340,6 @@ const norma_stack_kind norma_stack_deep = {
     .open = open_deep,
     .run = run,
     .get = get,
-    .set = set};
+    .set = set,
+    .weights = weights,
+    .copy_weights = copy_weights};

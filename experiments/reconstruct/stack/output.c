@@ -4,6 +4,7 @@
 #include "experiments/job/sweep_dimensions.h"
 #include "experiments/reconstruct/options.h"
 #include "experiments/reconstruct/stack/stack.h"
+#include "experiments/reconstruct/stack/weights.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,13 +22,19 @@ static void layer_group(const norma_config *config, int64_t cell, int64_t layer,
                  (long long)norma_config_get_cell_number(config, cell), (long long)layer);
 }
 
+/* Has a layer a group of arrays? */
+static bool has_groups(const norma_stack_layout *l)
+{
+    return l->n_scales > 0 || l->saves_weights;
+}
+
 int64_t norma_stack_output_bytes(const norma_stack_layout *l)
 {
     double layer = NORMA_N_STACK_NUMBERS + l->kind->n_layer_variables +
                    (double)(l->kind->n_stage_variables * l->n_stages + l->n_scales + l->n_shifts);
-    double numbers = NORMA_N_STACK_OUTPUTS + (double)l->n_layers * layer;
+    double numbers = NORMA_N_STACK_OUTPUTS + (double)l->n_layers * layer + l->n_weights;
     double bytes = 8 * numbers * (double)(l->n_cells * l->n_replicas) + 300000 +
-                   (l->n_scales > 0 ? 8000.0 * (double)(l->n_cells * l->n_layers) : 0);
+                   (has_groups(l) ? 20000.0 * (double)(l->n_cells * l->n_layers) : 0);
     return (int64_t)fmin(bytes, 9e18);
 }
 
@@ -40,8 +47,8 @@ static norma_status add_variable(const norma_stack_run *run, const norma_variabl
 }
 
 /* The arrays of a layer. */
-static norma_status add_layer_group(const norma_stack_run *run, const char *group,
-                                    const norma_stack_size *size)
+static norma_status add_layer_group(const norma_stack_run *run, const norma_stack_place *place,
+                                    const char *group, const norma_stack_size *size)
 {
     norma_result *file = run->job->file;
     const norma_variable gamma = {.name = "gamma",
@@ -58,6 +65,10 @@ static norma_status add_layer_group(const norma_stack_run *run, const char *grou
     NORMA_TRY(norma_schema_add_group(file, group));
     NORMA_TRY(norma_schema_add_axis(run->job->file, group, "replica", run->layout.n_replicas,
                                     "independent draw of the source weights"));
+    if (run->layout.saves_weights)
+        NORMA_TRY(norma_stack_weights_add(run->layout.kind, place, file, group));
+    if (run->layout.n_scales == 0)
+        return NORMA_OK;
     NORMA_TRY(
         norma_schema_add_axis(run->job->file, group, "scale", size->n_scales, "number of a scale"));
     NORMA_TRY(
@@ -80,7 +91,7 @@ static norma_status add_groups(const norma_stack_run *run, int64_t number)
         layer_group(run->job->config, number, place.number, group);
         status = run->layout.kind->size(&place, &size);
         if (status == NORMA_OK)
-            status = add_layer_group(run, group, &size);
+            status = add_layer_group(run, &place, group, &size);
     }
     norma_reconstruct_cell_clear(&cell);
     return status;
@@ -109,7 +120,7 @@ norma_status norma_stack_output_begin(const norma_stack_run *run)
         NORMA_TRY(add_variable(run, &kind->layer_variables[i], layer));
     for (int i = 0; i < kind->n_stage_variables; i++)
         NORMA_TRY(add_variable(run, &kind->stage_variables[i], stage));
-    for (int64_t c = 0; l->n_scales > 0 && c < l->n_cells; c++)
+    for (int64_t c = 0; has_groups(l) && c < l->n_cells; c++)
         NORMA_TRY(add_groups(run, c));
     NORMA_TRY(norma_result_set_default(file, "/rmse"));
     return norma_result_begin(file);
@@ -178,6 +189,24 @@ static norma_status write_arrays(const norma_stack_run *run, int64_t cell, int64
     return NORMA_OK;
 }
 
+/* The frozen weights of all layers. */
+static norma_status write_weights(const norma_stack_run *run, int64_t number, int64_t replica)
+{
+    norma_reconstruct_cell cell;
+    norma_status status =
+        norma_reconstruct_cell_init(run->job->config, run->inputs, number, true, &cell);
+    norma_stack_place place = {.config = run->job->config, .cell = &cell, .replica = replica};
+    for (place.number = 0; status == NORMA_OK && place.number < cell.n_layers; place.number++) {
+        char group[MOST_PATH];
+        if (!cell.layers[place.number].wanted)
+            continue;
+        layer_group(run->job->config, number, place.number, group);
+        status = norma_stack_weights_write_local(run->layout.kind, &place, run->job->file, group);
+    }
+    norma_reconstruct_cell_clear(&cell);
+    return status;
+}
+
 norma_status norma_stack_output_write_local(const norma_stack_run *run, int64_t cell,
                                             int64_t replica, const norma_stack_record *record)
 {
@@ -189,5 +218,5 @@ norma_status norma_stack_output_write_local(const norma_stack_run *run, int64_t 
         if (run->layout.n_scales > 0)
             NORMA_TRY(write_arrays(run, cell, replica, layer, record));
     }
-    return NORMA_OK;
+    return run->layout.saves_weights ? write_weights(run, cell, replica) : NORMA_OK;
 }

@@ -50,6 +50,16 @@ typedef enum norma_stack_number {
 
 extern const norma_variable norma_stack_variables[NORMA_N_STACK_NUMBERS];
 
+/* An array of frozen weights in the result file, [replica] and these dimensions. */
+enum { NORMA_STACK_MOST_ARRAYS = 16, NORMA_STACK_MOST_EXTENTS = 4 };
+typedef struct norma_stack_array {
+    char name[16];
+    const char *long_name; /* constant */
+    int n_extents;
+    char dimensions[NORMA_STACK_MOST_EXTENTS][16];
+    int64_t extents[NORMA_STACK_MOST_EXTENTS];
+} norma_stack_array;
+
 typedef struct norma_stack_kind {
     const char *stage, *stage_meaning;     /* the dimension of its stages */
     const norma_variable *layer_variables; /* [n_layer_variables], beside the common ones */
@@ -82,6 +92,11 @@ typedef struct norma_stack_kind {
     /* Copies scales[n_scales] and shifts[n_shifts] out of a source, or into it. */
     void (*get)(const void *source, double *scales, double *shifts);
     void (*set)(void *source, const double *scales, const double *shifts);
+
+    /* The arrays of frozen weights, arrays[*n] of NORMA_STACK_MOST_ARRAYS; array number `array` of
+     * a drawn source, row-major. */
+    norma_status (*weights)(const norma_stack_place *place, norma_stack_array *arrays, int *n);
+    void (*copy_weights)(const void *source, int array, double *values);
 } norma_stack_kind;
 
 extern const norma_stack_kind norma_stack_blocks; /* --construction skip */
@@ -116,6 +131,8 @@ typedef struct norma_stack_layout {
     int64_t n_cells, n_replicas, n_layers;
     int64_t n_stages, n_scales, n_shifts; /* the last two 0 where they are not saved */
     int64_t n_inputs;                     /* that networks are run on */
+    bool saves_weights;
+    double n_weights; /* frozen weights of a replica, of the largest cell; 0 where not saved */
 } norma_stack_layout;
 
 /* Results of a replica, one array of numbers, which is also what a checkpoint keeps. NaN: none. */

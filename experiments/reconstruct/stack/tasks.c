@@ -1,6 +1,7 @@
 /* The replicas of all cells from a queue, each computed by one rank; and their plan. */
 #include "experiments/reconstruct/options.h"
 #include "experiments/reconstruct/stack/stack.h"
+#include "experiments/reconstruct/stack/weights.h"
 #include "mpi/runtime/agree.h"
 #include "mpi/runtime/log.h"
 #include "src/base/mem.h"
@@ -17,11 +18,12 @@ static void raise(int64_t *most, int64_t value)
         *most = value;
 }
 
-/* The largest layer of a cell, and what a rank holds for all of them. */
+/* The largest layer of a cell, what a rank holds for all of them, and their frozen weights. */
 static norma_status measure_cell(const norma_config *config, const norma_reconstruct_inputs *inputs,
                                  const norma_stack_kind *kind, int64_t number,
-                                 norma_stack_size *most)
+                                 norma_stack_size *most, double *n_weights)
 {
+    *n_weights = 0;
     norma_reconstruct_cell cell;
     norma_status status = norma_reconstruct_cell_init(config, inputs, number, true, &cell);
     norma_stack_place place = {.config = config, .cell = &cell};
@@ -30,7 +32,11 @@ static norma_status measure_cell(const norma_config *config, const norma_reconst
         norma_stack_size size;
         if (!cell.layers[place.number].wanted)
             continue;
+        double weights = 0;
         status = kind->size(&place, &size);
+        if (status == NORMA_OK)
+            status = norma_stack_weights_count(kind, &place, &weights);
+        *n_weights += weights;
         if (status != NORMA_OK) {
             norma_status_context(status, "layer %lld: ", (long long)place.number);
             break;
@@ -72,13 +78,17 @@ norma_status norma_stack_layout_init(const norma_config *config,
                               .n_cells = norma_config_get_sweep(config)->n_cells,
                               .n_replicas = norma_config_get_integer(config, 0, "replicas"),
                               .n_layers = 1,
-                              .n_inputs = count_inputs(config, inputs)};
+                              .n_inputs = count_inputs(config, inputs),
+                              .saves_weights = norma_stack_weights_wanted(config)};
     if (inputs->target)
         l->n_layers = norma_target_network_local(inputs->target)->n_layers;
     for (int64_t number = 0; number < l->n_cells; number++) {
         norma_stack_size most;
-        NORMA_TRY(measure_cell(config, inputs, kind, number, &most));
+        double n_weights = 0;
+        NORMA_TRY(measure_cell(config, inputs, kind, number, &most, &n_weights));
         raise(&l->n_stages, most.n_stages);
+        if (l->saves_weights)
+            l->n_weights = fmax(l->n_weights, n_weights);
         if (!saves(config))
             continue;
         raise(&l->n_scales, most.n_scales);
@@ -106,7 +116,8 @@ static norma_status plan_cell(const norma_job_context *job, const norma_reconstr
     norma_stack_size most;
     char memory[32];
     norma_text where;
-    NORMA_TRY(measure_cell(job->config, inputs, kind, number, &most));
+    double n_weights = 0;
+    NORMA_TRY(measure_cell(job->config, inputs, kind, number, &most, &n_weights));
     const need bytes = {.bytes = (double)job->machine.base_memory + most.bytes};
     NORMA_TRY(norma_plan_check_local(&job->machine, "a replica", bytes_of_rank, &bytes,
                                      "narrower layers need less"));
