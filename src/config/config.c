@@ -232,9 +232,3 @@ norma_status norma_config_set_seed(norma_config *config, const char *name, uint6
     snprintf(text, sizeof text, "%llu", (unsigned long long)value);
     return norma_config_set_text(config, name, text);
 }
-
-norma_status norma_config_set_real(norma_config *config, const char *name, double value)
-{
-    char text[NORMA_TEXT_REAL];
-    return norma_config_set_text(config, name, norma_text_format_real(value, text));
-}

@@ -126,8 +126,6 @@ NORMA_MUST_USE norma_status norma_config_set_integer(norma_config *config, const
                                                      int64_t value);
 NORMA_MUST_USE norma_status norma_config_set_seed(norma_config *config, const char *name,
                                                   uint64_t value);
-NORMA_MUST_USE norma_status norma_config_set_real(norma_config *config, const char *name,
-                                                  double value);
 
 /* --- writing --------------------------------------------------------------------------------*/
 

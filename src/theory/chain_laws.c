@@ -30,11 +30,6 @@ double norma_chain_laws_gap_bound(int64_t d, int64_t n, double alpha, int64_t la
     return 2 * pow(1 - 2 * alpha / 3, (double)layer) + 3 * (double)n / (alpha * sqrt((double)d));
 }
 
-double norma_chain_laws_wasserstein_bound(int64_t d, int64_t n, double alpha, int64_t layer)
-{
-    return 2 * (double)n * norma_chain_laws_gap_bound(d, n, alpha, layer);
-}
-
 double norma_chain_laws_isometry_bound(int64_t d, double initial_gap, double constant,
                                        int64_t layer)
 {

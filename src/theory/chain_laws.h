@@ -22,9 +22,6 @@ double norma_chain_laws_gap2_correlation(int64_t n, bool centered);
  * of assumption A_1. (alpha^2 <= 1 / n for H of unit norm, so it is above 1 at most sizes.) */
 double norma_chain_laws_gap_bound(int64_t d, int64_t n, double alpha, int64_t layer);
 
-/* THESIS Cor. 2.3: 2 n times the bound above, for the squared Wasserstein-2 distance. */
-double norma_chain_laws_wasserstein_bound(int64_t d, int64_t n, double alpha, int64_t layer);
-
 /* THESIS Thm 6.1: E phi(X_(l+1)) <= phi(X_0) exp(-l / k), k = C d^2 (1 + d phi(X_0)), phi the
  * isometry gap; the theorem names no C (the thesis's figure takes 0.015). */
 double norma_chain_laws_isometry_bound(int64_t d, double initial_gap, double constant,

@@ -269,8 +269,6 @@ static void settled_later(void **state)
     norma_test_ok(norma_config_set_integer(c, "width", 32));
     assert_int_equal(norma_config_get_sweep(c)->n_cells, 2);
     assert_int_equal(norma_config_get_integer(c, 1, "offset"), 2);
-    norma_test_ok(norma_config_set_real(c, "scale", 0.1));
-    norma_test_check(norma_config_get_real(c, 0, "scale") == 0.1);
     norma_test_fails(norma_config_set_integer(c, "width", 0), NORMA_CONFIG,
                      "width (set by the program): 0 is out of range");
     assert_int_equal(norma_config_get_integer(c, 0, "width"), 32);
