@@ -66,6 +66,16 @@ def check_file(folder):
     run("--target", target, "--output", output, "--samples", 50)
     with h5py.File(output) as f:
         program.check((f["solved"][0] == 1).all() and f["output_max_error"][0] < 1e-11, f"network: {f['output_max_error'][0]}")
+    with h5py.File(target, "w") as f:
+        kernel = f["k"] = random.standard_normal((3, 2, 2, 2))
+    run("--target", target + ":/k", "--input-range=-1,1", "--depth", 2, "--kernels", "2x1+1x2", "--save", "gamma,weights",
+        "--output", output)
+    with h5py.File(output) as f:
+        group = f["layers/000"]
+        first, second = group["W1"][0, ..., 0], group["W2"][0, :, :, 0]
+        scales = np.split(group["gamma"][0], [len(first)])
+        product = np.einsum("i,icw,c,cjh->ijhw", scales[1], second, scales[0], first)
+        program.check(np.abs(product - kernel).max() < 1e-10, f"weights of the file make a kernel off by {product - kernel}")
     refused("or one convolution alone", "--target", program.TRAINED, "--output", output)
 
 
