@@ -6,7 +6,8 @@
 
 The model is a chain of Conv, Gemm or MatMul, each followed by an optional BatchNormalization (or its
 scale and shift as Mul and Add), an optional activation and an optional pool: MaxPool of 2 x 2,
-GlobalAveragePool or their like. GELU and SiLU may be written out in elementwise nodes. Whatever a
+GlobalAveragePool or their like. GELU and SiLU may be written out in elementwise nodes. Otherwise the
+model is taken as a graph (onnx_graph.py): residual networks, MobileNets. Whatever a
 target file cannot express is refused by the name of the node. At the end the file is compared on
 random inputs with the model, node by node in FP64 with numpy; it is written only if they agree.
 """
@@ -21,6 +22,7 @@ import onnx.numpy_helper
 from google.protobuf.message import DecodeError
 
 import onnx_forward
+import onnx_graph
 import target_check
 from onnx_forward import ELEMENTWISE, OPERATIONS
 from target_layers import Chain, NotExpressible, refuse
@@ -63,6 +65,7 @@ class Model:
         self.dimensions = [d.dim_value for d in inputs[0].type.tensor_type.shape.dim]
         self.attributes = [{a.name: onnx.helper.get_attribute_value(a) for a in n.attribute} for n in self.graph.node]
         self.batch = self.dimensions[0] if self.dimensions else 0
+        self.operations = OPERATIONS
         self.start(np.zeros((1, 1)))
 
     def start(self, x):
@@ -82,13 +85,13 @@ class Model:
                 refuse(name, kind, "holds no dense tensor of numbers")
             value = attributes.get("value")
             value = np.array(next(iter(attributes.values()))) if value is None else to_array(value)
-        elif kind not in OPERATIONS:
+        elif kind not in self.operations:
             ends = "; a model that ends with its logits is expected" if "softmax" in kind.lower() else ""
             refuse(name, kind, f"has no counterpart in a target file{ends}")
         else:
             inputs = [self.values[i] if i else None for i in node.input]
             try:
-                value = OPERATIONS[kind](attributes, *inputs)
+                value = self.operations[kind](attributes, *inputs)
             except (ValueError, TypeError, IndexError, KeyError) as error:
                 shapes = [None if i is None else list(i.shape) for i in inputs]
                 refuse(name, kind, f"cannot be computed from inputs of shapes {shapes}: {error}")
@@ -338,6 +341,14 @@ def write_target(path, model, input_shape=None, **root):
     return len(layers), difference
 
 
+def write_any(path, model, input_shape, **root):
+    """The Model as a chain, or as a graph where it is none; arguments and results are those of write_target."""
+    try:
+        return write_target(path, model, input_shape, **root)
+    except NotExpressible:
+        return onnx_graph.write_target(path, model, shape_of(model, input_shape), **root)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("file", metavar="MODEL.onnx")
@@ -346,7 +357,7 @@ def main():
     try:
         model = load(args.file)
         args.input_shape = shape_of(model, args.input_shape)
-        n_layers, difference = write_target(args.output, model, **target_check.input_options(args))
+        n_layers, difference = write_any(args.output, model, **target_check.input_options(args))
     except (NotExpressible, target_check.Mismatch) as error:
         sys.exit(f"onnx_target: {error}")
     print(f"{args.output}: {n_layers} layers; outputs for {target_check.SAMPLES} random inputs equal the model's to "

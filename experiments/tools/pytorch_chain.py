@@ -24,6 +24,8 @@ ACTIVATIONS = {nn.ReLU: "relu", nn.LeakyReLU: "leaky-relu", nn.Tanh: "tanh", nn.
 # They do nothing in evaluation mode.
 TRANSPARENT = (nn.Identity, nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout,
                nn.FeatureAlphaDropout)
+# Straight lines with two kinks: a target file has them as groups of their own.
+HARD = (nn.Hardtanh, nn.Hardsigmoid, nn.Hardswish)
 # From here on PyTorch's softplus is the identity, which differs from softplus by 2e-9 at most.
 SOFTPLUS_THRESHOLD = 20
 
@@ -135,6 +137,10 @@ def flatten(chain, name, kind, module, _):
     chain.flatten()
 
 
+def only_in_graphs(_, name, kind, *__):
+    refuse(name, kind, "is no activation of a chain; as a graph a target file can express it")
+
+
 def nothing(*_):
     pass
 
@@ -142,7 +148,7 @@ def nothing(*_):
 MODULES = {nn.Conv2d: convolution, nn.Linear: linear, nn.BatchNorm1d: batch_norm, nn.BatchNorm2d: batch_norm,
            nn.MaxPool2d: max_pool, nn.AvgPool2d: average_pool, nn.AdaptiveAvgPool2d: average_pool,
            nn.Flatten: flatten, nn.ZeroPad2d: zero_pad, **dict.fromkeys(ACTIVATIONS, activation),
-           **dict.fromkeys(TRANSPARENT, nothing)}
+           **dict.fromkeys(HARD, only_in_graphs), **dict.fromkeys(TRANSPARENT, nothing)}
 
 
 def known_class(module):
@@ -178,7 +184,9 @@ FUNCTIONS = {
     "tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "silu": lambda inplace=False: nn.SiLU(),
     "gelu": lambda approximate="none": nn.GELU(approximate),
     "softplus": lambda beta=1, threshold=20: nn.Softplus(beta, threshold),
-    "max_pool2d": nn.MaxPool2d, "avg_pool2d": nn.AvgPool2d, "adaptive_avg_pool2d": nn.AdaptiveAvgPool2d,
+    "relu6": lambda inplace=False: nn.ReLU6(), "hardtanh": lambda min_val=-1.0, max_val=1.0, inplace=False:
+    nn.Hardtanh(min_val, max_val), "hardsigmoid": lambda inplace=False: nn.Hardsigmoid(),
+    "hardswish": lambda inplace=False: nn.Hardswish(), "max_pool2d": nn.MaxPool2d, "avg_pool2d": nn.AvgPool2d, "adaptive_avg_pool2d": nn.AdaptiveAvgPool2d,
     "dropout": dropout, "dropout2d": dropout, "flatten": lambda start_dim=0, end_dim=-1: nn.Flatten(start_dim, end_dim),
     "view": view, "reshape": view, "mean": mean, "contiguous": nn.Identity, "clone": nn.Identity}
 

@@ -9,44 +9,14 @@ import numpy as np
 import torch
 from torch import nn
 
-from pytorch_chain import (ACTIVATIONS, MODULES, TRANSPARENT, activation_of, array, is_shape, known_class, modules_of,
-                           padding_of, prepared, title, trace)
+from pytorch_chain import (ACTIVATIONS, HARD, MODULES, TRANSPARENT, activation_of, array, is_shape, known_class,
+                           modules_of, padding_of, prepared, title, trace)
+from target_graph import Groups
 from target_layers import pair, refuse
 
 # Functions, operators and methods of several tensors, as types of groups.
 JOINS = {"add": "add", "iadd": "add", "add_": "add", "mul": "multiply", "imul": "multiply", "mul_": "multiply",
          "cat": "concat", "concat": "concat"}
-
-
-class Groups:
-    """The groups so far: dicts of the datasets (arrays) and attributes, by name."""
-
-    def __init__(self):
-        self.groups = {}
-
-    def add(self, name, kind, inputs, **group):
-        for value in group.values():
-            if isinstance(value, np.ndarray) and not np.isfinite(value).all():
-                refuse(name, kind, "holds a number that is not finite")
-        key = f"{len(self.groups):03d}" if len(self.groups) < 1000 else f"1{len(self.groups):06d}"
-        self.groups[key] = {"inputs": list(inputs), "name": name, "activation": "identity", **group}
-        return key
-
-    def own(self, key, sole, *types):
-        """The group whose value nothing else reads, so that it can take the next operation in; else None."""
-        group = self.groups.get(key)
-        fits = group and sole and group["activation"] == "identity" and (not types or group["type"] in types)
-        return group if fits else None
-
-    def needed(self, key):
-        """The groups that `key` reads, directly or through others."""
-        kept, todo = set(), [key]
-        while todo:
-            at = todo.pop()
-            if at in self.groups and at not in kept:
-                kept.add(at)
-                todo += self.groups[at]["inputs"]
-        return {key: group for key, group in self.groups.items() if key in kept}
 
 
 def convolution(groups, name, kind, module, key, *_):
@@ -96,6 +66,17 @@ def activation(groups, name, kind, module, key, sole, _):
     return key
 
 
+def hard(groups, name, kind, module, key, _, shape):
+    """Limits of the value (relu6), of a line (hard-sigmoid), or of a line times the value (hard-swish)."""
+    if isinstance(module, nn.Hardtanh):
+        return groups.add(name, kind, [key], type="clip", min=float(module.min_val), max=float(module.max_val))
+    one, channels = np.ones(shape[1]), shape[1]
+    line = groups.add(f"{name}: line", kind, [key], type="batchnorm", bn_gamma=one / 6, bn_beta=one / 2,
+                      bn_mean=np.zeros(channels), bn_var=one, bn_eps=0.0)
+    limits = groups.add(f"{name}: limits", kind, [line], type="clip", min=0.0, max=1.0)
+    return limits if isinstance(module, nn.Hardsigmoid) else groups.add(name, kind, [key, limits], type="multiply")
+
+
 def windows(name, kind, module, shape):
     """Attributes of a pool over windows."""
     kernel, stride, padding = pair(module.kernel_size), pair(module.stride), pair(module.padding)
@@ -138,7 +119,7 @@ def flatten(groups, name, kind, module, key, _, shape):
 
 HANDLERS = {nn.Conv2d: convolution, nn.Linear: linear, nn.BatchNorm1d: batch_norm, nn.BatchNorm2d: batch_norm,
             nn.MaxPool2d: max_pool, nn.AvgPool2d: average_pool, nn.AdaptiveAvgPool2d: adaptive_pool,
-            nn.Flatten: flatten, **dict.fromkeys(ACTIVATIONS, activation),
+            nn.Flatten: flatten, **dict.fromkeys(HARD, hard), **dict.fromkeys(ACTIVATIONS, activation),
             **dict.fromkeys(TRANSPARENT, lambda groups, name, kind, module, key, *_: key)}
 assert set(HANDLERS) <= set(MODULES)
 

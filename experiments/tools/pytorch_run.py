@@ -37,6 +37,17 @@ class Join(nn.Module):
         return result
 
 
+class Clip(nn.Module):
+    """Values between two limits, of which one may be None."""
+
+    def __init__(self, attributes):
+        super().__init__()
+        self.limits = [None if attributes.get(name) is None else float(attributes[name]) for name in ("min", "max")]
+
+    def forward(self, x):
+        return x.clamp(*self.limits)
+
+
 class Pool(nn.Module):
     """The largest value or the mean of windows, with padding of two or four numbers."""
 
@@ -74,9 +85,12 @@ def node_modules(group, kind):
         return [Affine(*map(np.ascontiguousarray, target_graph.affine(numbers, attributes)))]
     if kind in ("add", "multiply", "concat"):
         return [Join(kind)]
+    if kind == "clip":
+        return [Clip(attributes)]
     if kind in ("max-pool", "average-pool"):
         return [Pool(kind, attributes)]
-    return {"global-average-pool": [nn.AdaptiveAvgPool2d(1)], "flatten": [Pixel()], "activation": [nn.Identity()]}[kind]
+    return {"global-average-pool": [nn.AdaptiveAvgPool2d(1)], "flatten": [Pixel()], "activation": [nn.Identity()],
+            "softmax": [nn.Softmax(1)]}[kind]
 
 
 class TargetGraph(nn.Module):

@@ -2,9 +2,40 @@
 import h5py
 import numpy as np
 
-from target_layers import TYPES, NotExpressible, canonical, pair
+from target_layers import TYPES, NotExpressible, canonical, pair, refuse
 
 INPUT = "input"
+
+
+class Groups:
+    """The groups so far: dicts of the datasets (arrays) and attributes, by name."""
+
+    def __init__(self):
+        self.groups = {}
+
+    def add(self, name, kind, inputs, **group):
+        for value in group.values():
+            if isinstance(value, np.ndarray) and not np.isfinite(value).all():
+                refuse(name, kind, "holds a number that is not finite")
+        key = f"{len(self.groups):03d}" if len(self.groups) < 1000 else f"1{len(self.groups):06d}"
+        self.groups[key] = {"inputs": list(inputs), "name": name, "activation": "identity", **group}
+        return key
+
+    def own(self, key, sole, *types):
+        """The group whose value nothing else reads, so that it can take the next operation in; else None."""
+        group = self.groups.get(key)
+        fits = group and sole and group["activation"] == "identity" and (not types or group["type"] in types)
+        return group if fits else None
+
+    def needed(self, key):
+        """The groups that `key` reads, directly or through others."""
+        kept, todo = set(), [key]
+        while todo:
+            at = todo.pop()
+            if at in self.groups and at not in kept:
+                kept.add(at)
+                todo += self.groups[at]["inputs"]
+        return {key: group for key, group in self.groups.items() if key in kept}
 
 
 def is_graph(path):
@@ -88,6 +119,8 @@ def apply_node(group, kind, values):
         return x
     if kind == "concat":
         return np.concatenate(values, 1)
+    if kind == "clip":
+        return np.clip(x, attributes.get("min"), attributes.get("max"))
     if kind == "max-pool":
         return windows(x, attributes, -np.inf).max((4, 5))
     if kind == "average-pool":
@@ -99,6 +132,9 @@ def apply_node(group, kind, values):
         return x.mean((2, 3), keepdims=True)
     if kind == "flatten":
         return x.reshape(len(x), -1, 1, 1)
+    if kind == "softmax":
+        powers = np.exp(x - x.max(1, keepdims=True))
+        return powers / powers.sum(1, keepdims=True)
     if kind == "activation":
         return x
     raise NotExpressible(f"{group.name}: type {kind}")

@@ -13,7 +13,7 @@ import numpy as np
 TYPES = {"conv2d": ("conv", "convolution", "convolution2d"),
          "linear": ("dense", "fully-connected"),
          "batchnorm": ("batch-normalization",), "add": (), "multiply": ("mul",), "concat": ("concatenate",),
-         "activation": (), "max-pool": (), "average-pool": (), "global-average-pool": (), "flatten": ()}
+         "activation": (), "clip": (), "max-pool": (), "average-pool": (), "global-average-pool": (), "flatten": (), "softmax": ()}
 ACTIVATIONS = {"identity": ("linear", "none"), "relu": (), "leaky-relu": (), "tanh": (), "sigmoid": ("logistic",),
                "gelu": (), "silu": ("swish",), "softplus": ()}
 POOLS = {"none": (), "max2": (), "global-average": ("global-average-pooling-2d",)}

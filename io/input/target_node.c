@@ -4,6 +4,7 @@
 #include "src/base/text.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,6 +31,7 @@ static const rules table[NORMA_N_LAYER_KINDS] = {
     [NORMA_LAYER_MULTIPLY] = {{NULL}, {"constant"}, 1, ANY},
     [NORMA_LAYER_CONCAT] = {{NULL}, {NULL}, 2, ANY},
     [NORMA_LAYER_ACTIVATION] = {{NULL}, {NULL}, 1, 1},
+    [NORMA_LAYER_CLIP] = {{"min", "max"}, {NULL}, 1, 1},
     [NORMA_LAYER_MAX_POOL] = {{"kernel", "stride", "padding"}, {NULL}, 1, 1},
     [NORMA_LAYER_AVERAGE_POOL] = {{"kernel", "stride", "padding", "count_include_pad"},
                                   {NULL},
@@ -37,6 +39,7 @@ static const rules table[NORMA_N_LAYER_KINDS] = {
                                   1},
     [NORMA_LAYER_GLOBAL_AVERAGE] = {{NULL}, {NULL}, 1, 1},
     [NORMA_LAYER_FLATTEN] = {{NULL}, {NULL}, 1, 1},
+    [NORMA_LAYER_SOFTMAX] = {{NULL}, {NULL}, 1, 1},
 };
 
 static bool is_listed(const char *const list[MOST], const char *name)
@@ -128,6 +131,29 @@ static norma_status read_window(const norma_h5_input *input, const char *group, 
     return NORMA_OK;
 }
 
+/* The limits of a clip, of which one may be missing. */
+static norma_status read_clip(const norma_h5_input *input, const char *group, norma_layer *layer)
+{
+    static const char *const names[2] = {"min", "max"};
+    bool any = false;
+    int64_t n = 0;
+    layer->clip[0] = -INFINITY;
+    layer->clip[1] = INFINITY;
+    for (int k = 0; k < 2; k++) {
+        if (!norma_h5_input_has_attribute_root(input, group, names[k]))
+            continue;
+        any = true;
+        NORMA_TRY(norma_h5_input_numbers_root(input, group, names[k], 1, 1, &layer->clip[k], &n));
+    }
+    if (!any)
+        return NORMA_FAIL(NORMA_CONFIG, "%s: %s: the attributes min and max are both missing",
+                          norma_h5_input_name_root(input), group);
+    if (layer->clip[0] > layer->clip[1])
+        return NORMA_FAIL(NORMA_CONFIG, "%s: %s: attribute min, %g, is larger than max, %g",
+                          norma_h5_input_name_root(input), group, layer->clip[0], layer->clip[1]);
+    return NORMA_OK;
+}
+
 /* The number of channels, from the extent of an array [c]. */
 static norma_status read_channels(const norma_h5_input *input, const char *group, const char *name,
                                   norma_layer *layer)
@@ -185,6 +211,8 @@ norma_status norma_target_describe_node_root(const norma_h5_input *input, const 
     case NORMA_LAYER_ADD:
     case NORMA_LAYER_MULTIPLY:
         return describe_joined(input, group, layer);
+    case NORMA_LAYER_CLIP:
+        return read_clip(input, group, layer);
     case NORMA_LAYER_MAX_POOL:
     case NORMA_LAYER_AVERAGE_POOL:
         return read_window(input, group, layer);
@@ -194,6 +222,7 @@ norma_status norma_target_describe_node_root(const norma_h5_input *input, const 
     case NORMA_LAYER_ACTIVATION:
     case NORMA_LAYER_GLOBAL_AVERAGE:
     case NORMA_LAYER_FLATTEN:
+    case NORMA_LAYER_SOFTMAX:
     case NORMA_N_LAYER_KINDS:
         break;
     }

@@ -229,6 +229,12 @@ static void node_range(const range_set *set, const norma_layer *layer, int64_t c
         add_product(&sum, layer->weight[c], range[0], range[1]);
         add_product(&sum, layer->bias[c], 1, 1);
         close_sum(&sum, &range[0], &range[1]);
+    } else if (layer->kind == NORMA_LAYER_SOFTMAX) {
+        range[0] = 0;
+        range[1] = 1 + 4 * ROUNDOFF;
+    } else if (layer->kind == NORMA_LAYER_CLIP) {
+        range[0] = fmin(fmax(range[0], layer->clip[0]), layer->clip[1]);
+        range[1] = fmin(fmax(range[1], layer->clip[0]), layer->clip[1]);
     } else if (layer->kind == NORMA_LAYER_AVERAGE_POOL) {
         range[0] = fmin(range[0], 0); /* zeros of the padding */
         range[1] = fmax(range[1], 0);

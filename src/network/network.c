@@ -9,8 +9,10 @@
 #include <string.h>
 
 static const char *const kinds[NORMA_N_LAYER_KINDS] = {
-    "conv2d",   "linear",       "batchnorm",           "add",    "multiply", "concat", "activation",
-    "max-pool", "average-pool", "global-average-pool", "flatten"};
+    "conv2d",   "linear",       "batchnorm",           "add",
+    "multiply", "concat",       "activation",          "clip",
+    "max-pool", "average-pool", "global-average-pool", "flatten",
+    "softmax"};
 static const char *const pools[NORMA_N_POOLS] = {"none", "max2", "global-average"};
 
 /* Names in PyTorch, Keras and Caffe. */
@@ -183,6 +185,8 @@ static uint64_t hash_graph(uint64_t digest, const norma_network *network)
                                 (double)layer->activation.kind,
                                 layer->activation.parameter,
                                 (double)layer->pool,
+                                layer->clip[0],
+                                layer->clip[1],
                                 (double)layer->n_inputs};
         for (size_t k = 0; k < sizeof facts / sizeof facts[0]; k++)
             digest = hash_number(digest, facts[k]);

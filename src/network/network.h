@@ -30,10 +30,12 @@ typedef enum norma_layer_kind {
     NORMA_LAYER_MULTIPLY,       /* of all inputs; an extent of 1 is repeated */
     NORMA_LAYER_CONCAT,         /* along the channels */
     NORMA_LAYER_ACTIVATION,     /* of its input */
+    NORMA_LAYER_CLIP,           /* min(max(x, clip[0]), clip[1]) */
     NORMA_LAYER_MAX_POOL,       /* of windows of `kernel` pixels; padding is below all pixels */
     NORMA_LAYER_AVERAGE_POOL,   /* of windows of `kernel` pixels */
     NORMA_LAYER_GLOBAL_AVERAGE, /* of all pixels */
     NORMA_LAYER_FLATTEN,        /* all values as channels of one pixel */
+    NORMA_LAYER_SOFTMAX,        /* over the channels of each pixel */
     NORMA_N_LAYER_KINDS
 } norma_layer_kind;
 
@@ -59,6 +61,7 @@ typedef struct norma_layer {
     int64_t dilation[2];     /* distance of a kernel's taps */
     int64_t groups;          /* of channels, each convolved apart from the others */
     bool counts_padding;     /* an average pool divides by its window, padding included */
+    double clip[2];          /* least and largest value of a clip; infinite: no limit */
     norma_activation activation;
     norma_pool pool; /* of convolutional and linear layers */
     double *weight;  /* [c2][c0 / groups][height][width], batch norm folded in */

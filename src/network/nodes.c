@@ -49,6 +49,12 @@ void norma_forward_node(const norma_network *network, const norma_layer *layer,
     case NORMA_LAYER_CONCAT:
         join(network, layer, in, n, out);
         break;
+    case NORMA_LAYER_CLIP:
+        norma_elementwise_clip(size, layer->clip, x, out);
+        break;
+    case NORMA_LAYER_SOFTMAX:
+        norma_elementwise_softmax(layer->output, x, out);
+        break;
     case NORMA_LAYER_MAX_POOL:
         norma_window_max(&window, layer->input, layer->output, x, out);
         break;

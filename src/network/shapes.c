@@ -168,6 +168,8 @@ static norma_status infer_node(const norma_network *network, norma_layer *layer)
         layer->output = (norma_shape){norma_shape_size(given), 1, 1};
         break;
     case NORMA_LAYER_ACTIVATION:
+    case NORMA_LAYER_CLIP:
+    case NORMA_LAYER_SOFTMAX:
     case NORMA_LAYER_CONV2D:
     case NORMA_LAYER_LINEAR:
     case NORMA_N_LAYER_KINDS:

@@ -1,5 +1,7 @@
 #include "src/operators/elementwise.h"
 
+#include <math.h>
+
 static bool fit(int64_t a, int64_t b, int64_t *out)
 {
     *out = a > b ? a : b;
@@ -67,4 +69,29 @@ void norma_elementwise_affine(norma_shape shape, const double *scale, const doub
     for (int64_t c = 0; c < shape.channels; c++)
         for (int64_t k = 0; k < n_pixels; k++)
             y[c * n_pixels + k] = scale[c] * x[c * n_pixels + k] + shift[c];
+}
+
+void norma_elementwise_clip(int64_t n, const double limits[2], const double *x, double *y)
+{
+    for (int64_t k = 0; k < n; k++) {
+        double low = x[k] < limits[0] ? limits[0] : x[k];
+        y[k] = low > limits[1] ? limits[1] : low;
+    }
+}
+
+void norma_elementwise_softmax(norma_shape shape, const double *x, double *y)
+{
+    int64_t n_pixels = shape.height * shape.width;
+    for (int64_t k = 0; k < n_pixels; k++) {
+        double largest = -INFINITY;
+        double sum = 0;
+        for (int64_t c = 0; c < shape.channels; c++)
+            largest = fmax(largest, x[c * n_pixels + k]);
+        for (int64_t c = 0; c < shape.channels; c++) {
+            y[c * n_pixels + k] = exp(x[c * n_pixels + k] - largest);
+            sum += y[c * n_pixels + k];
+        }
+        for (int64_t c = 0; c < shape.channels; c++)
+            y[c * n_pixels + k] /= sum;
+    }
 }

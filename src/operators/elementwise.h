@@ -16,4 +16,10 @@ void norma_elementwise_multiply(norma_shape shape, norma_shape from, const doubl
 void norma_elementwise_affine(norma_shape shape, const double *scale, const double *shift,
                               const double *x, double *y);
 
+/* y = min(max(x, limits[0]), limits[1]) for n values; NaN stays NaN. */
+void norma_elementwise_clip(int64_t n, const double limits[2], const double *x, double *y);
+
+/* y[c] = exp(x[c]) / sum over channels of exp(x), for each pixel. */
+void norma_elementwise_softmax(norma_shape shape, const double *x, double *y);
+
 #endif

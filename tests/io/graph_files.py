@@ -81,7 +81,10 @@ def all_operators(path, seed=2):
         put(f, "009", None, "activation", activation="gelu")
         put(f, "010", ["009", "009"], "add")
         put(f, "011", ["010"], "max-pool", kernel=2, stride=[2, 1])
-        put(f, "012", None, "flatten", activation="softplus")
+        put(f, "0115", ["011"], "clip", min=-1.5)
+        put(f, "0116", ["0115"], "clip", min=-0.5, max=2.0)
+        put(f, "0117", ["0116"], "softmax")
+        put(f, "012", ["0117"], "flatten", activation="softplus")
         with h5py.File(path + ".sizes", "w") as g:  # its extents are those of the rest
             f.copy("layers", g)
             g.attrs["input_shape"] = f.attrs["input_shape"]
@@ -172,5 +175,7 @@ BAD = [
     ("layer 011: its kernel is 40 pixels high", spoil(all_operators, attribute("011", "kernel", [40, 1]))),
     ("attribute count_include_pad is 2", spoil(all_operators, attribute("002", "count_include_pad", 2))),
     ("groups is 4, which does not divide the 6 output", spoil(all_operators, attribute("000", "groups", 4))),
+    ("min, 3, is larger than max, 2", spoil(all_operators, attribute("0116", "min", 3.0))),
+    ("min and max are both missing", spoil(all_operators, without("0115", "min"))),
     ("attribute input_shape is missing", spoil(residual_network, no_shape)),
 ]
