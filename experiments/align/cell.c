@@ -162,11 +162,12 @@ norma_status norma_align_cell_draw(norma_align_cell *cell, int64_t replica)
 {
     const norma_khatri_rao_shape *shape = &cell->pair.shape;
     clear_replica(cell);
-    cell->stream = (norma_rng_stream){
-        .purpose = NORMA_RNG_ALIGNMENT, .replica = replica, .cell = cell->pair.stream_cell};
+    cell->pair.replica = cell->pair.first_replica + replica;
+    cell->stream = (norma_rng_stream){.purpose = NORMA_RNG_ALIGNMENT,
+                                      .replica = cell->pair.replica,
+                                      .cell = cell->pair.stream_cell};
     cell->options.stream = cell->stream;
     NORMA_TRY(norma_rng_check(&cell->stream, cell->n_rows));
-    cell->pair.replica = replica;
     if (cell->n_searches > 0) {
         NORMA_TRY(NORMA_ALLOC(cell->feature, norma_khatri_rao_width_first(shape) +
                                                  norma_khatri_rao_width_second(shape)));

@@ -56,8 +56,8 @@ norma_status norma_align_output_begin(norma_job_context *job, const norma_align_
     static const char *const replica[] = {"replica", NULL};
     norma_result *file = job->file;
     NORMA_TRY(norma_sweep_dimensions_add(job->runtime->world, job->config, file));
-    NORMA_TRY(norma_schema_add_axis(file, "/", "replica", layout->n_replicas,
-                                    "independent draw of features and target"));
+    NORMA_TRY(norma_sweep_dimensions_add_replicas(job->config, file, "/", NORMA_INT32,
+                                                  "independent draw of features and target"));
     for (int i = 0; i < NORMA_N_ALIGN_SCALARS; i++)
         NORMA_TRY(add_variable(job, &norma_align_scalars[i], replica));
     if (layout->n_searches > 0)

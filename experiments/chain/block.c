@@ -247,8 +247,8 @@ norma_status norma_chain_block_start(norma_chain_block *block, int64_t first, in
     memset(block->n_held, 0, sizeof block->n_held);
     for (int64_t i = 0; i < block->layout.n_values * block->layout.lanes; i++)
         norma_ergodic_init(&block->ergodic[i]);
-    NORMA_TRY(norma_chain_start(block->chain, cell->seed, cell->stream_cell, first,
-                                block->progress->count));
+    NORMA_TRY(norma_chain_start(block->chain, cell->seed, cell->stream_cell,
+                                cell->first_replica + first, block->progress->count));
     return measure(block);
 }
 

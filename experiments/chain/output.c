@@ -111,7 +111,8 @@ static norma_status add_axes(norma_chain_output *output)
     int64_t n_k = has_axis(setup, NORMA_OBSERVABLE_AXIS_K) ? setup->axes.n_singular : 0;
     n_k = setup->n_exponents > n_k ? setup->n_exponents : n_k;
     NORMA_TRY(norma_sweep_dimensions_add(output->runtime->world, setup->config, output->file));
-    NORMA_TRY(add_counted_axis(output, "replica", setup->n_replicas, 0, "independent chain"));
+    NORMA_TRY(norma_sweep_dimensions_add_replicas(setup->config, output->file, "/", NORMA_INT64,
+                                                  "independent chain"));
     if (has_axis(setup, NORMA_OBSERVABLE_AXIS_TAU))
         NORMA_TRY(add_axis(output, "tau", setup->axes.n_tau, "threshold of the soft rank",
                            NORMA_FLOAT64, setup->axes.tau));

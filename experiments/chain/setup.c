@@ -20,6 +20,13 @@ norma_status norma_chain_check_options(const norma_config *config)
         return NORMA_FAIL(norma_config_blame(config, "tau"), "%s: at most %d thresholds, not %lld",
                           norma_config_where(config, "tau"), NORMA_OBSERVABLE_MAX_TAU,
                           (long long)norma_config_get_count(config, "tau"));
+    for (int64_t i = 0; i < norma_config_get_sweep(config)->n_cells; i++)
+        if (norma_config_is_given(config, "replica-offset") &&
+            norma_config_get_choice(config, i, "precision") == 1)
+            return NORMA_FAIL(norma_config_blame(config, "replica-offset"),
+                              "%s: not with --precision single, which is compared with double "
+                              "precision on replica 0",
+                              norma_config_where(config, "replica-offset"));
     return NORMA_OK;
 }
 
@@ -149,6 +156,7 @@ static norma_status make_cell(const norma_chain_setup *setup, int64_t i, bool al
     cell->seed = norma_config_get_seed(config, i, "seed");
     if (norma_config_get_choice(config, 0, "cell-streams") == NORMA_CELL_STREAMS_INDEPENDENT)
         cell->stream_cell = norma_config_get_cell_number(config, i);
+    cell->first_replica = norma_config_get_integer(config, 0, "replica-offset");
     NORMA_TRY(norma_layer_spec_read(&setup->inputs, i, &cell->spec));
     cell->spec.single = norma_config_get_choice(config, i, "precision") == 1;
     NORMA_TRY(norma_chain_spec_finish(&cell->spec));

@@ -28,7 +28,8 @@ typedef struct norma_chain_size {
 typedef struct norma_chain_cell {
     int64_t number, depth;
     uint64_t seed;
-    int64_t stream_cell; /* the cell field of its random numbers */
+    int64_t stream_cell;   /* the cell field of its random numbers */
+    int64_t first_replica; /* --replica-offset: their replica field of replica 0 */
     norma_chain_spec spec;
     norma_chain_input input;
     norma_observable_request request;

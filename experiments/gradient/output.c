@@ -93,7 +93,8 @@ static norma_status add_axes(norma_gradient_output *output)
 {
     const norma_gradient_setup *setup = output->setup;
     NORMA_TRY(norma_sweep_dimensions_add(output->runtime->world, setup->config, output->file));
-    NORMA_TRY(add_axis(output, "replica", setup->n_replicas, 1, NULL, "independent chain"));
+    NORMA_TRY(norma_sweep_dimensions_add_replicas(setup->config, output->file, "/", NORMA_INT64,
+                                                  "independent chain"));
     if (setup->schedule.n > 0)
         NORMA_TRY(add_axis(output, "layer", setup->schedule.n, 1, setup->layers,
                            "layer: W of that number, from 0, and its input H"));

@@ -53,7 +53,7 @@ static norma_status begin(norma_gradient_run *run, int64_t task)
     NORMA_TRY(norma_queue_load(run->queue, task, &bytes, &size));
     if (!bytes)
         return norma_gradient_start(run->gradient, cell->seed, cell->stream_cell,
-                                    task % run->setup->n_replicas);
+                                    cell->first_replica + task % run->setup->n_replicas);
     norma_status status = norma_gradient_set_state(run->gradient, bytes, size);
     norma_mem_free(bytes);
     if (status == NORMA_OK) /* counts as work done */

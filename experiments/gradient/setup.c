@@ -61,6 +61,7 @@ static norma_status make_cell(const norma_gradient_setup *setup, int64_t i)
     cell->seed = norma_config_get_seed(config, i, "seed");
     if (norma_config_get_choice(config, 0, "cell-streams") == NORMA_CELL_STREAMS_INDEPENDENT)
         cell->stream_cell = norma_config_get_cell_number(config, i);
+    cell->first_replica = norma_config_get_integer(config, 0, "replica-offset");
     NORMA_TRY(norma_layer_spec_read(&setup->inputs, i, &cell->spec));
     settle_law(setup, &cell->spec);
     NORMA_TRY(norma_chain_spec_finish(&cell->spec));

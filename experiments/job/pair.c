@@ -236,6 +236,7 @@ norma_status norma_pair_cell_init(const norma_config *config, const norma_pair_i
     bool independent =
         norma_config_get_choice(config, 0, "cell-streams") == NORMA_CELL_STREAMS_INDEPENDENT;
     cell->stream_cell = independent ? norma_config_get_cell_number(config, number) : 0;
+    cell->first_replica = norma_config_get_integer(config, 0, "replica-offset");
     cell->layer = inputs->layer;
     cell->keep_probability = norma_config_get_real(config, number, "keep-probability");
     cell->distribution = NORMA_DISTRIBUTION_GIVEN;
@@ -268,7 +269,7 @@ norma_status norma_pair_cell_init(const norma_config *config, const norma_pair_i
 norma_status norma_pair_cell_draw(norma_pair_cell *cell, int64_t replica)
 {
     norma_pair_cell_clear(cell);
-    cell->replica = replica;
+    cell->replica = cell->first_replica + replica;
     norma_tensor_spec spec = norma_pair_spec(cell, NORMA_TENSOR_FIRST);
     NORMA_TRY(norma_tensor_create(&spec, &cell->w1));
     spec = norma_pair_spec(cell, NORMA_TENSOR_SECOND);

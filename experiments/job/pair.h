@@ -26,7 +26,8 @@ typedef struct norma_pair_cell {
     int64_t number;
     uint64_t seed;
     int64_t stream_cell, layer; /* fields of random numbers */
-    int64_t replica;            /* the current one */
+    int64_t first_replica;      /* --replica-offset */
+    int64_t replica;            /* the current one, among all of the seed */
     norma_distribution distribution;
     double keep_probability;
     norma_tensor_spec target_spec;  /* of a random target */
@@ -62,7 +63,7 @@ NORMA_MUST_USE norma_status norma_pair_cell_init(const norma_config *config,
 /* The spec of a layer of the source pair, of the current replica. Local. */
 norma_tensor_spec norma_pair_spec(const norma_pair_cell *cell, norma_tensor_role role);
 
-/* Draws or borrows the weights of a replica; frees those of the one before. Local. */
+/* Draws or borrows the weights of a replica of the run; frees those of the one before. Local. */
 NORMA_MUST_USE norma_status norma_pair_cell_draw(norma_pair_cell *cell, int64_t replica);
 
 /* Draws or borrows the replica's target and embeds it in the composite kernel. Local. */

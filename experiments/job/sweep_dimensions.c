@@ -154,6 +154,35 @@ norma_status norma_sweep_dimensions_describe(const norma_config *config, norma_r
         common ? "common: cells share random numbers, their errors correlate" : "independent");
 }
 
+static void fill_replicas32(const void *context, int64_t first, int64_t n, void *out)
+{
+    first += norma_config_get_integer(context, 0, "replica-offset");
+    for (int64_t i = 0; i < n; i++)
+        ((int32_t *)out)[i] = (int32_t)(first + i);
+}
+
+static void fill_replicas64(const void *context, int64_t first, int64_t n, void *out)
+{
+    first += norma_config_get_integer(context, 0, "replica-offset");
+    for (int64_t i = 0; i < n; i++)
+        ((int64_t *)out)[i] = first + i;
+}
+
+norma_status norma_sweep_dimensions_add_replicas(const norma_config *config, norma_result *file,
+                                                 const char *group, norma_type type,
+                                                 const char *long_name)
+{
+    return norma_schema_add_dimension(
+        file, group,
+        &(norma_dimension){.name = "replica",
+                           .length = norma_config_get_integer(config, 0, "replicas"),
+                           .units = "1",
+                           .long_name = long_name,
+                           .type = type,
+                           .fill = type == NORMA_INT32 ? fill_replicas32 : fill_replicas64,
+                           .context = config});
+}
+
 bool norma_sweep_dimensions_has(const norma_config *config, const char *option)
 {
     const norma_sweep *sweep = norma_config_get_whole_sweep(config);

@@ -16,6 +16,13 @@ NORMA_MUST_USE norma_status norma_sweep_dimensions_add(MPI_Comm world, const nor
 NORMA_MUST_USE norma_status norma_sweep_dimensions_describe(const norma_config *config,
                                                             norma_result *file);
 
+/* Adds the dimension `replica` of --replicas numbers from --replica-offset on, of type int32 or
+ * int64, to a group. Collective over the file's communicator. */
+NORMA_MUST_USE norma_status norma_sweep_dimensions_add_replicas(const norma_config *config,
+                                                                norma_result *file,
+                                                                const char *group, norma_type type,
+                                                                const char *long_name);
+
 /* True when an option is swept. */
 bool norma_sweep_dimensions_has(const norma_config *config, const char *option);
 

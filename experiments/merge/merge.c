@@ -1,9 +1,9 @@
 /*
  * norma merge OUT IN...: one file of results that are parts of one sweep.
  *
- * Joins the shares of an array of jobs (--cells), other seeds, and further values of swept options
- * into the file that one run of the whole sweep would have written, equal in every variable:
- *     norma merge rank.h5 rank-1.h5 rank-2.h5 rank-3.h5
+ * Joins the shares of an array of jobs (--cells), other seeds and replicas, and further values of
+ * swept options into the file that one run of the whole sweep would have written, equal in every
+ * variable: norma merge rank.h5 rank-1.h5 rank-2.h5 rank-3.h5
  */
 #include "experiments/merge/output.h"
 
@@ -52,7 +52,8 @@ static const norma_command command = {
     .name = "merge",
     .description =
         "Joins results of one subcommand that are parts of one sweep: shares (--cells), other "
-        "seeds, further values of swept options. The file is that of one run of the whole sweep, "
+        "seeds and replicas, further values of swept options. The file is that of one run of the "
+        "whole sweep, "
         "equal in every variable.\n"
         "Refused are results that differ in an option that is not swept, in the content of input "
         "files or in the version, results of runs that have not finished, the same cell and "
@@ -67,6 +68,7 @@ static norma_status settle(norma_merge_parts *parts, const char *out)
     NORMA_TRY(norma_config_set_text(parts->whole, "output", out));
     if (!norma_config_knows(parts->whole, "replicas"))
         return NORMA_OK;
+    NORMA_TRY(norma_config_set_integer(parts->whole, "replica-offset", parts->first_replica));
     return norma_config_set_integer(parts->whole, "replicas", parts->n_replicas);
 }
 

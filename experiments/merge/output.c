@@ -2,6 +2,7 @@
 
 #include "experiments/job/sweep_dimensions.h"
 #include "experiments/merge/arrays.h"
+#include "experiments/merge/pool.h"
 #include "io/merge/group.h"
 #include "io/result/provenance.h"
 #include "mpi/runtime/agree.h"
@@ -156,6 +157,8 @@ static norma_status write_root(norma_merge_parts *parts, norma_result *file)
                                .extents = extents,
                                .first_replica = parts->first_replica,
                                .n_replicas = parts->n_replicas,
+                               .joins_replicas = parts->joins_replicas,
+                               .pool = norma_merge_pool_replicas,
                                .pieces = pieces,
                                .n_pieces = parts->n};
     NORMA_GOTO(status, norma_merge_group_attributes(parts->inputs, file, &group));
@@ -219,6 +222,8 @@ static norma_status write_cell(norma_merge_parts *parts, const norma_merge_cover
         norma_merge_group group = {.path = path,
                                    .first_replica = parts->first_replica,
                                    .n_replicas = parts->n_replicas,
+                                   .joins_replicas = parts->joins_replicas,
+                                   .pool = norma_merge_pool_replicas,
                                    .pieces = pieces,
                                    .n_pieces = n};
         status = norma_merge_group_write(parts->inputs, file, &group);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Options that say how and where a part was computed, beside those of a resumed run. */
-static const char *const own_keys[] = {"replicas", "cells"};
+static const char *const own_keys[] = {"replicas", "replica-offset", "cells"};
 
 enum { MOST_KEYS = 16 };
 
@@ -186,6 +186,9 @@ static norma_status locate(norma_merge_parts *parts)
             end = part->first_replica + part->n_replicas;
     }
     parts->n_replicas = end - parts->first_replica;
+    for (int64_t i = 0; i < parts->n; i++)
+        parts->joins_replicas =
+            parts->joins_replicas || parts->all[i].n_replicas != parts->n_replicas;
     return NORMA_OK;
 }
 

@@ -24,6 +24,7 @@ typedef struct norma_merge_parts {
     int64_t n;
     norma_config *whole;
     int64_t first_replica, n_replicas; /* of the whole */
+    bool joins_replicas;               /* some part has not all of them */
 } norma_merge_parts;
 
 /* Opens and compares the files paths[n]. NORMA_CONFIG naming the option, or what else differs, and

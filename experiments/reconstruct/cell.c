@@ -208,6 +208,7 @@ norma_status norma_reconstruct_cell_init(const norma_config *config,
     cell->seed = norma_config_get_seed(config, number, "seed");
     bool independent = norma_config_get_choice(config, 0, "cell-streams") != 0;
     cell->stream_cell = independent ? norma_config_get_cell_number(config, number) : 0;
+    cell->first_replica = norma_config_get_integer(config, 0, "replica-offset");
     cell->keep_probability = norma_config_get_real(config, number, "keep-probability");
     cell->distribution = NORMA_DISTRIBUTION_GIVEN;
     if (!inputs->source)

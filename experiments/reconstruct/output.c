@@ -237,6 +237,7 @@ static norma_status add_statistics(norma_reconstruct_output *output)
     static const char *const none[] = {NULL};
     for (int i = 0; i < N_RUN_AVERAGED; i++) {
         char name[64];
+        char pooled[96];
         char long_name[128];
         norma_variable variable = {.name = name,
                                    .type = NORMA_FLOAT64,
@@ -246,10 +247,14 @@ static norma_status add_statistics(norma_reconstruct_output *output)
         snprintf(long_name, sizeof long_name, "mean over replicas: %s", run_fields[i].long_name);
         norma_sweep_dimensions_set(output->config, &variable, none);
         NORMA_TRY(norma_schema_add_variable(output->file, "/", &variable));
+        snprintf(pooled, sizeof pooled, "mean of %s", run_fields[i].name);
+        NORMA_TRY(norma_result_set_text(output->file, name, NORMA_POOLED, pooled));
         snprintf(name, sizeof name, "%s_ci95", run_fields[i].name);
         snprintf(long_name, sizeof long_name, "half width of the 95%% confidence interval: %s",
                  run_fields[i].long_name);
         NORMA_TRY(norma_schema_add_variable(output->file, "/", &variable));
+        snprintf(pooled, sizeof pooled, "ci95 of %s", run_fields[i].name);
+        NORMA_TRY(norma_result_set_text(output->file, name, NORMA_POOLED, pooled));
     }
     return NORMA_OK;
 }
@@ -277,8 +282,8 @@ static norma_status add_scalars(norma_reconstruct_output *output)
     static const char *const per_layer[] = {"replica", "layer", NULL};
     static const char *const per_replica[] = {"replica", NULL};
     NORMA_TRY(norma_sweep_dimensions_add(output->runtime->world, output->config, output->file));
-    NORMA_TRY(add_numbered_dimension(output, "replica", output->n_replicas,
-                                     "independent draw of the source weights"));
+    NORMA_TRY(norma_sweep_dimensions_add_replicas(output->config, output->file, "/", NORMA_INT32,
+                                                  "independent draw of the source weights"));
     NORMA_TRY(
         add_numbered_dimension(output, "layer", output->n_layers, "layer of the target network"));
     NORMA_TRY(add_fields(output, layer_fields, N_LAYER_FIELDS, per_layer));

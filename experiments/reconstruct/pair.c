@@ -21,13 +21,14 @@ norma_status norma_reconstruct_pair_init(norma_reconstruct_cell *cell,
                                          int64_t replica)
 {
     norma_reconstruct_layer *layer = &cell->layers[number];
+    const int64_t drawn = cell->first_replica + replica;
     norma_tensor_spec spec = {
         .distribution = cell->distribution,
         .keep_probability = cell->keep_probability,
         .seed = cell->seed,
         .stream = {.purpose = NORMA_RNG_SOURCE_WEIGHTS,
                    .layer = number,
-                   .replica = replica,
+                   .replica = drawn,
                    .cell = cell->stream_cell},
         .n_features = layer->n_features,
         .pair = {.n_outputs = layer->shape.n_channels_out,
@@ -55,11 +56,11 @@ norma_status norma_reconstruct_pair_init(norma_reconstruct_cell *cell,
     NORMA_TRY(norma_tensor_create(&spec, &layer->w2));
     if (cell->target_per_replica) {
         const norma_layer *target = &cell->network->layers[number];
-        NORMA_TRY(norma_reconstruct_fill_target(cell, replica));
+        NORMA_TRY(norma_reconstruct_fill_target(cell, drawn));
         norma_kernel_embed(&layer->shape.kernel, target->n_channels_out * target->n_channels_in,
                            target->weight, layer->embedded);
     }
-    return norma_reconstruct_skip_fill(cell, inputs, number, replica);
+    return norma_reconstruct_skip_fill(cell, inputs, number, drawn);
 }
 
 norma_layer_problem norma_reconstruct_problem(const norma_reconstruct_cell *cell, int64_t number)

@@ -64,7 +64,8 @@ typedef struct norma_reconstruct_layer {
 typedef struct norma_reconstruct_cell {
     int64_t number;
     uint64_t seed;
-    int64_t stream_cell; /* the cell field of its random numbers */
+    int64_t stream_cell;   /* the cell field of its random numbers */
+    int64_t first_replica; /* --replica-offset: their replica field of replica 0 */
     norma_distribution distribution;
     double keep_probability;
     norma_width width;
@@ -151,8 +152,8 @@ NORMA_MUST_USE norma_status norma_reconstruct_pair_init(norma_reconstruct_cell *
                                                         const norma_reconstruct_inputs *inputs,
                                                         int64_t layer, int64_t replica);
 
-/* Draws the weights of a random target for a replica; drawn inputs are those of the replica then.
- * Local. */
+/* Draws the weights of a random target for a replica of the seed; drawn inputs are those of the
+ * replica then. Local. */
 NORMA_MUST_USE norma_status norma_reconstruct_fill_target(norma_reconstruct_cell *cell,
                                                           int64_t replica);
 

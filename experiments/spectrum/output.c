@@ -34,6 +34,9 @@ static norma_status add_scalars(norma_job_context *job, const norma_spectrum_lay
     static const char *const bins[] = {"replica", "bin", NULL};
     static const char *const channels[] = {"replica", "outlier_index", NULL};
     static const char *const none[] = {NULL};
+    static const char *const quantiles[] = {"quantile 0.25 of condition_number",
+                                            "quantile 0.5 of condition_number",
+                                            "quantile 0.75 of condition_number"};
     static const char *const texts[] = {"lower quartile of condition_number over replicas",
                                         "median of condition_number over replicas",
                                         "upper quartile of condition_number over replicas"};
@@ -46,6 +49,7 @@ static norma_status add_scalars(norma_job_context *job, const norma_spectrum_lay
         variable.name = quantile_names[i];
         variable.long_name = texts[i];
         NORMA_TRY(add_variable(job, &variable, none));
+        NORMA_TRY(norma_result_set_text(job->file, variable.name, NORMA_POOLED, quantiles[i]));
     }
     if (layout->n_outliers == 0)
         return NORMA_OK;
@@ -80,8 +84,8 @@ static norma_status add_values(norma_job_context *job, const norma_spectrum_layo
             continue;
         if (!norma_config_is_single(job->config)) {
             NORMA_TRY(norma_schema_add_group(job->file, group));
-            NORMA_TRY(norma_schema_add_axis(job->file, group, "replica", layout->n_replicas,
-                                            "independent draw of the weights"));
+            NORMA_TRY(norma_sweep_dimensions_add_replicas(
+                job->config, job->file, group, NORMA_INT32, "independent draw of the weights"));
         }
         NORMA_TRY(norma_schema_add_axis(job->file, group, "index", layout->n_saved[cell],
                                         "singular value, largest first"));
@@ -95,8 +99,8 @@ norma_status norma_spectrum_output_begin(norma_job_context *job,
 {
     norma_result *file = job->file;
     NORMA_TRY(norma_sweep_dimensions_add(job->runtime->world, job->config, file));
-    NORMA_TRY(norma_schema_add_axis(file, "/", "replica", layout->n_replicas,
-                                    "independent draw of the weights"));
+    NORMA_TRY(norma_sweep_dimensions_add_replicas(job->config, file, "/", NORMA_INT32,
+                                                  "independent draw of the weights"));
     NORMA_TRY(norma_schema_add_axis(file, "/", "bin", layout->n_bins, "point of s_grid"));
     if (layout->n_outliers > 0)
         NORMA_TRY(norma_schema_add_axis(file, "/", "outlier_index", layout->n_outliers,

@@ -48,7 +48,7 @@ norma_status norma_spectrum_cell_init(const norma_config *config, const norma_pa
 
 norma_status norma_spectrum_cell_draw(norma_spectrum_cell *cell, int64_t replica)
 {
-    cell->options.replica = replica;
+    cell->options.replica = cell->pair.first_replica + replica;
     NORMA_TRY(norma_pair_cell_draw(&cell->pair, replica));
     if (cell->problem.width == NORMA_WIDTH_MIN)
         NORMA_TRY(norma_pair_cell_draw_target(&cell->pair));

@@ -33,7 +33,15 @@ typedef struct copier {
     unsigned char *slab, *buffer;
     int64_t first_cell, n_cells; /* of the slab */
     box at;                      /* the slab */
+    bool is_shared; /* values that pieces with different replicas must have in common */
 } copier;
+
+/* Times, rates and memory differ from run to run. */
+static bool is_measurement(const norma_merge_variable *variable)
+{
+    const char *units = variable->units ? variable->units : "";
+    return strcmp(units, "s") == 0 || strcmp(units, "1e9 s-1") == 0 || strcmp(units, "byte") == 0;
+}
 
 static void init(copier *c, const norma_merge_layout *layout)
 {
@@ -51,6 +59,7 @@ static void init(copier *c, const norma_merge_layout *layout)
         if (strcmp(axis->name, "replica") == 0)
             c->replica = group->n_axes + d;
     }
+    c->is_shared = group->joins_replicas && c->replica < 0 && !is_measurement(variable);
     int64_t row = c->size;
     c->cut = c->n - 1;
     while (c->cut > 0 && row * c->extents[c->cut] <= slab_bytes)
@@ -210,8 +219,25 @@ static norma_status read_cells(const overlap *o, int64_t first, int64_t n, hid_t
     return NORMA_OK;
 }
 
-/* Puts one cell's values [count...] to their place in the slab. */
-static void place(const copier *c, const overlap *o, int64_t cell, const unsigned char *from)
+/* Do the n values of a piece contradict those that another one has put there? */
+static bool contradicts(const copier *c, const unsigned char *old, const unsigned char *new,
+                        int64_t n)
+{
+    unsigned char missing[8];
+    const size_t size = (size_t)c->size;
+    fill_missing(c->variable->type, missing, 1);
+    for (int64_t i = 0; i < n; i++, old += size, new += size) {
+        bool both_nan = c->variable->type == NORMA_FLOAT64 &&
+                        isnan(*(const double *)(const void *)old) &&
+                        isnan(*(const double *)(const void *)new);
+        if (memcmp(old, missing, size) != 0 && memcmp(old, new, size) != 0 && !both_nan)
+            return true;
+    }
+    return false;
+}
+
+/* Puts one cell's values [count...] to their place in the slab; false where others stand there. */
+static bool place(const copier *c, const overlap *o, int64_t cell, const unsigned char *from)
 {
     int n = c->n - c->n_sweep;
     int64_t index[NORMA_MAX_DIMENSIONS] = {0};
@@ -220,10 +246,14 @@ static void place(const copier *c, const overlap *o, int64_t cell, const unsigne
         int64_t at = cell - c->first_cell;
         for (int d = 0; d < n; d++)
             at = at * c->at.count[c->n_sweep + d] + o->to[d] + index[d];
-        memcpy(c->slab + at * c->size, from + done * c->size, (size_t)(run * c->size));
+        unsigned char *to = c->slab + at * c->size;
+        if (c->is_shared && contradicts(c, to, from + done * c->size, run))
+            return false;
+        memcpy(to, from + done * c->size, (size_t)(run * c->size));
         for (int d = n - 2; d >= 0 && ++index[d] == o->count[d]; d--)
             index[d] = 0;
     }
+    return true;
 }
 
 static int64_t place_in(const norma_merge_piece *piece, int64_t k)
@@ -258,7 +288,10 @@ static norma_status copy_cells(const copier *c, const norma_merge_piece *piece, 
             n++;
         NORMA_TRY(read_cells(o, first, n, type, c->size, c->buffer));
         for (int64_t i = 0; i < n; i++)
-            place(c, o, piece->cells[first + i], c->buffer + i * o->row * c->size);
+            if (!place(c, o, piece->cells[first + i], c->buffer + i * o->row * c->size))
+                return NORMA_FAIL(NORMA_CONFIG,
+                                  "is computed from all replicas of a run, and another file holds "
+                                  "other replicas: such results need one run of all replicas");
         k += n;
     }
     return NORMA_OK;
@@ -299,6 +332,24 @@ static norma_status copy_piece(const copier *c, const norma_merge_piece *piece)
 
 /* --- all slabs ------------------------------------------------------------------------------- */
 
+/* Bytes of a slab. */
+static int64_t count_bytes(const copier *c)
+{
+    int64_t bytes = c->size;
+    for (int d = c->n > 0 ? c->cut : 0; d < c->n; d++)
+        bytes *= d == c->cut ? c->step : c->extents[d];
+    return bytes;
+}
+
+/* The slab's values from all pieces. */
+static norma_status read_slab(const copier *c)
+{
+    fill_missing(c->variable->type, c->slab, product(c->at.count, c->n));
+    for (int64_t p = 0; p < c->group->n_pieces; p++)
+        NORMA_TRY(copy_piece(c, &c->group->pieces[p]));
+    return NORMA_OK;
+}
+
 norma_status norma_merge_copy_local(norma_merge_inputs *inputs, norma_result *file,
                                     const norma_merge_group *group,
                                     const norma_merge_layout *layout,
@@ -309,23 +360,94 @@ norma_status norma_merge_copy_local(norma_merge_inputs *inputs, norma_result *fi
     norma_status status = NORMA_OK;
     MPI_Comm_size(file->comm, &n_ranks);
     init(&c, layout);
-    int64_t bytes = c.size;
-    for (int d = c.n > 0 ? c.cut : 0; d < c.n; d++)
-        bytes *= d == c.cut ? c.step : c.extents[d];
     if (c.n > 0 && product(c.extents, c.n) == 0)
         return NORMA_OK;
-    NORMA_GOTO(status, NORMA_ALLOC(c.slab, bytes));
-    NORMA_GOTO(status, NORMA_ALLOC(c.buffer, bytes));
+    NORMA_GOTO(status, NORMA_ALLOC(c.slab, count_bytes(&c)));
+    NORMA_GOTO(status, NORMA_ALLOC(c.buffer, count_bytes(&c)));
     for (int64_t number = file->rank; set_slab(&c, number); number += n_ranks) {
-        int64_t values = product(c.at.count, c.n);
-        fill_missing(variable->type, c.slab, values);
-        for (int64_t p = 0; p < group->n_pieces; p++)
-            NORMA_GOTO(status, copy_piece(&c, &group->pieces[p]));
+        NORMA_GOTO(status, read_slab(&c));
         NORMA_GOTO(status,
                    norma_result_write_local(file, path, variable->type, c.n > 0 ? c.at.start : NULL,
                                             c.n > 0 ? c.at.count : NULL, c.slab));
     }
 done:
+    NORMA_FREE(c.buffer);
+    NORMA_FREE(c.slab);
+    return status;
+}
+
+/* --- from all replicas ----------------------------------------------------------------------- */
+
+/* The variable that "mean of NAME" names, and the length of "mean"; NULL when there is none of
+ * dimensions [sweep's..., replica]. */
+static const norma_merge_variable *find_source(const norma_merge_layout *layout, const char *pooled,
+                                               size_t *length)
+{
+    const char *of = strstr(pooled, " of ");
+    for (int64_t i = 0; of && i < layout->n_variables; i++) {
+        const norma_merge_variable *v = &layout->variables[i];
+        *length = (size_t)(of - pooled);
+        if (strcmp(v->renamed, of + 4) == 0 && v->n_axes == 1 &&
+            strcmp(layout->axes[v->axes[0]].name, "replica") == 0)
+            return v;
+    }
+    return NULL;
+}
+
+/* values[n] of one cell as doubles. */
+static void convert(const copier *c, int64_t cell, int64_t n, double *values)
+{
+    const unsigned char *from = c->slab + cell * n * c->size;
+    for (int64_t i = 0; i < n; i++) {
+        int32_t count = 0;
+        if (c->variable->type == NORMA_FLOAT64)
+            memcpy(&values[i], from + i * c->size, sizeof values[i]);
+        else {
+            memcpy(&count, from + i * c->size, sizeof count);
+            values[i] = count == NORMA_MISSING_INT32 ? NAN : (double)count;
+        }
+    }
+}
+
+norma_status norma_merge_pool_local(norma_merge_inputs *inputs, norma_result *file,
+                                    const norma_merge_group *group,
+                                    const norma_merge_layout *layout,
+                                    const norma_merge_variable *variable, const char *path)
+{
+    char how[64];
+    size_t length = 0;
+    const norma_merge_variable *from = find_source(layout, variable->pooled, &length);
+    copier c = {.inputs = inputs, .group = group, .variable = from};
+    int64_t n = group->n_replicas;
+    int n_ranks = 1;
+    double *values = NULL;
+    double *pooled = NULL;
+    norma_status status = NORMA_OK;
+    if (!from || length >= sizeof how || variable->n_axes > 0 || n * 8 > slab_bytes ||
+        (from->type != NORMA_FLOAT64 && from->type != NORMA_INT32))
+        return NORMA_FAIL(NORMA_CONFIG, "%s cannot be computed anew as '%.80s' over %lld replicas",
+                          variable->name, variable->pooled, (long long)n);
+    memcpy(how, variable->pooled, length);
+    how[length] = '\0';
+    MPI_Comm_size(file->comm, &n_ranks);
+    init(&c, layout);
+    NORMA_GOTO(status, NORMA_ALLOC(c.slab, count_bytes(&c)));
+    NORMA_GOTO(status, NORMA_ALLOC(c.buffer, count_bytes(&c)));
+    NORMA_GOTO(status, NORMA_ALLOC(values, n));
+    NORMA_GOTO(status, NORMA_ALLOC(pooled, count_bytes(&c) / (n * c.size)));
+    for (int64_t number = file->rank; set_slab(&c, number); number += n_ranks) {
+        NORMA_GOTO(status, read_slab(&c));
+        for (int64_t cell = 0; cell < c.n_cells; cell++) {
+            convert(&c, cell, n, values);
+            pooled[cell] = group->pool(how, values, n);
+        }
+        NORMA_GOTO(status, norma_result_write_local(file, path, NORMA_FLOAT64,
+                                                    c.n_sweep > 0 ? c.at.start : NULL,
+                                                    c.n_sweep > 0 ? c.at.count : NULL, pooled));
+    }
+done:
+    NORMA_FREE(pooled);
+    NORMA_FREE(values);
     NORMA_FREE(c.buffer);
     NORMA_FREE(c.slab);
     return status;

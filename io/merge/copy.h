@@ -11,4 +11,11 @@ NORMA_MUST_USE norma_status norma_merge_copy_local(norma_merge_inputs *inputs, n
                                                    const norma_merge_variable *variable,
                                                    const char *path);
 
+/* The same for a variable with NORMA_POOLED, from the replicas that all pieces have. */
+NORMA_MUST_USE norma_status norma_merge_pool_local(norma_merge_inputs *inputs, norma_result *file,
+                                                   const norma_merge_group *group,
+                                                   const norma_merge_layout *layout,
+                                                   const norma_merge_variable *variable,
+                                                   const char *path);
+
 #endif

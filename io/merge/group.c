@@ -284,8 +284,10 @@ static norma_status write_variable(norma_merge_inputs *inputs, norma_result *fil
             file, path, variable->long_name ? variable->long_name : variable->name, variable->text);
     NORMA_TRY(add_variable(file, group, layout, variable));
     NORMA_TRY(copy_attributes(inputs, file, &group->pieces[variable->piece], variable->name, path));
+    bool pools = group->joins_replicas && variable->pooled && group->pool;
     return norma_agree(file->comm,
-                       norma_merge_copy_local(inputs, file, group, layout, variable, path));
+                       pools ? norma_merge_pool_local(inputs, file, group, layout, variable, path)
+                             : norma_merge_copy_local(inputs, file, group, layout, variable, path));
 }
 
 static norma_status write_below(norma_merge_inputs *inputs, norma_result *file,

@@ -33,6 +33,10 @@ typedef struct norma_merge_group {
     const char *const *axes; /* [n_axes] names of dimensions, which the caller has added */
     const int64_t *extents;  /* [n_axes] */
     int64_t first_replica, n_replicas;
+    /* Pieces hold different replicas. What is computed from all replicas (NORMA_POOLED) is then
+     * computed anew: pool(how, values[n], n) with how as "mean". */
+    bool joins_replicas;
+    double (*pool)(const char *how, double *values, int64_t n);
     const norma_merge_piece *pieces; /* [n_pieces] */
     int64_t n_pieces;
 } norma_merge_group;

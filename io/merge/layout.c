@@ -271,6 +271,7 @@ static void clear_variable(norma_merge_variable *variable)
     norma_mem_free(variable->long_name);
     norma_mem_free(variable->meanings);
     norma_mem_free(variable->text);
+    norma_mem_free(variable->pooled);
 }
 
 /* A variable whose name a dimension of the sweep takes is called ..._used, as in one run. */
@@ -302,6 +303,7 @@ static norma_status add_variable(walk *w, hid_t dataset, const char *name)
     rename_used(w->group, &variable);
     NORMA_GOTO(status,
                read_texts(dataset, &variable.units, &variable.long_name, &variable.meanings));
+    NORMA_GOTO(status, norma_h5_get_text_local(dataset, NORMA_POOLED, &variable.pooled));
     if (is_text(dataset))
         NORMA_GOTO(status, read_text(dataset, &variable.text));
     else {

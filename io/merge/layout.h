@@ -18,9 +18,11 @@ typedef struct norma_merge_axis {
 
 /* A variable; its dimensions are the sweep's, then axes[]. */
 typedef struct norma_merge_variable {
-    char name[NORMA_NAME_LENGTH];              /* in the inputs */
-    char renamed[NORMA_NAME_LENGTH];           /* in the merged file */
-    char *units, *long_name, *meanings, *text; /* owned; text: of a scalar text dataset */
+    char name[NORMA_NAME_LENGTH];       /* in the inputs */
+    char renamed[NORMA_NAME_LENGTH];    /* in the merged file */
+    char *units, *long_name, *meanings; /* owned */
+    char *text;                         /* owned; of a scalar text dataset */
+    char *pooled;                       /* owned; NORMA_POOLED's text */
     norma_type type;
     int n_axes;
     int64_t axes[NORMA_MAX_DIMENSIONS]; /* of the layout */

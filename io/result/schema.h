@@ -38,6 +38,11 @@ int64_t norma_schema_type_size_local(norma_type type);
 #define NORMA_MISSING_INT64 (-9223372036854775806LL)
 #define NORMA_MISSING_NAME (-127)
 
+/* The attribute of a variable that is computed from all replicas of another one: "mean of NAME",
+ * "ci95 of NAME" (half width of the 95% confidence interval), "quantile 0.25 of NAME". norma merge
+ * computes it anew. */
+#define NORMA_POOLED "pooled_over_replicas"
+
 /* Most dimensions of a variable: sweeps have one for every swept option. */
 #define NORMA_MAX_DIMENSIONS 16
 

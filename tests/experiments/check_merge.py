@@ -25,6 +25,21 @@ LONE = [
     (["reconstruct", "--c-out", 2, "--c-in", 2, "--seed", 3], "--solver", ("lu", "mixed")),
     (["chain", "--width", 8, "--seed", 3], "--depth", (6, 50)),
 ]
+# Four replicas and two more of the same seed.
+REPLICAS = [
+    ["spectrum", "--c-out", 2, "--c-in", 3, "--excess", "0,3", "--values", 3, "--width-rule", "min"],
+    ["reconstruct", "--construction", "teacher", "--width", 4, "--samples", 20],
+    ["reconstruct", "--c-out", 2, "--c-in", 2, "--excess", "0,1", "--save", "gamma,weights", "--target-per-replica"],
+    ["reconstruct", "--c-out", 2, "--c-in", 2, "--residual", "inner"],
+    ["reconstruct", "--c-out", 3, "--c-in", 4, "--construction", "deep", "--depth", 3],
+    ["reconstruct", "--c-out", 4, "--c-in", 4, "--construction", "skip"],
+    ["align", "--c-out", 3, "--c-in", 2, "--features", "3,4"],
+]
+# Their files hold what is computed from all replicas of a run: the replicas themselves are compared.
+POOLED = [
+    (["chain", "--width", 4, "--depth", 9], "stable_rank", "stable_rank_rhat"),
+    (["gradient", "--width", 4, "--depth", 9], "log_grad_norm", "log_grad_norm_mean"),
+]
 
 
 def run(command, output, *more):
@@ -69,6 +84,29 @@ def check_equal(folder):
         whole = run(command, f"{folder}/whole.h5", option, ",".join(map(str, sorted(values))))
         parts = [run(command, f"{folder}/part-{v}.h5", option, v) for v in values]
         expect_equal(whole, f"{folder}/merged.h5", parts, (command, option))
+
+
+def check_replicas(folder):
+    def run_three(command):
+        return [run(command, f"{folder}/replicas-{n}-{first}.h5", "--replicas", n, "--replica-offset", first)
+                for n, first in ((6, 0), (4, 0), (2, 4))]
+
+    for command in program.some(REPLICAS, 2):
+        whole, four, two = run_three(command)
+        expect_equal(whole, f"{folder}/merged.h5", [two, four], command)
+        with h5py.File(two) as f, h5py.File(f"{folder}/merged.h5") as m:
+            program.check(f["replica"][...].tolist() == [4, 5] and m["replica"][...].tolist() == [0, 1, 2, 3, 4, 5],
+                          f"{command}: replicas {f['replica'][...]}, {m['replica'][...]}")
+    out = f"{folder}/out.h5"
+    if os.path.exists(out):
+        os.remove(out)
+    for command, per_replica, pooled in POOLED:
+        whole, four, two = run_three(command)
+        refused(out, [four, two], [pooled, "all replicas"])
+        with h5py.File(whole) as w, h5py.File(two) as f:
+            program.check(np.array_equal(w[per_replica][4:], f[per_replica][...], equal_nan=True), f"{command}: {per_replica} differs")
+    refused(out, [four, run(POOLED[1][0], f"{folder}/overlap.h5", "--replicas", 2, "--replica-offset", 3)], ["replica 3 of cell 0", four, "overlap.h5"])
+    refused(out, [four, run(POOLED[1][0], f"{folder}/gap.h5", "--replica-offset", 5)], ["1 of the 1 cells"])
 
 
 def check_ranges(folder):
@@ -142,5 +180,6 @@ def check_refusals(folder):
 
 with program.folder() as scratch:
     check_equal(scratch)
+    check_replicas(scratch)
     check_refusals(scratch)
 program.finish()

@@ -196,7 +196,7 @@ static norma_status search_layer(norma_reconstruct_cell *cell, int64_t number, i
     int64_t n_evaluations = 0;
     options.stream = (norma_rng_stream){.purpose = NORMA_RNG_ALIGNMENT,
                                         .layer = number,
-                                        .replica = replica,
+                                        .replica = cell->first_replica + replica,
                                         .cell = cell->stream_cell};
     norma_status status = norma_rng_check(&options.stream, norma_khatri_rao_n_rows(&layer->shape));
     NORMA_GOTO(status, status);

@@ -75,6 +75,10 @@ norma_status norma_reconstruct_teacher_check_options(const norma_config *config)
         return NORMA_FAIL(norma_config_blame(config, "replicas"),
                           "%s: a student was trained for one teacher, that of replica 0; give 1",
                           norma_config_where(config, "replicas"));
+    if (norma_config_has(config, "student") && norma_config_is_given(config, "replica-offset"))
+        return NORMA_FAIL(norma_config_blame(config, "replica-offset"),
+                          "%s: a student was trained for one teacher, that of replica 0",
+                          norma_config_where(config, "replica-offset"));
     return NORMA_OK;
 }
 
@@ -119,7 +123,7 @@ norma_status norma_reconstruct_teacher_init(const norma_config *config,
                        .seed = cell->seed,
                        .stream = {.purpose = NORMA_RNG_RUN_INPUT, .cell = cell->stream_cell}};
     norma_rng_stream last = cell->drawn.stream;
-    last.replica = n_replicas - 1;
+    last.replica = norma_config_get_integer(config, 0, "replica-offset") + n_replicas - 1;
     NORMA_TRY(norma_rng_check(&last, cell->drawn.n_images * width));
     NORMA_TRY(norma_teacher_create(width, &cell->random));
     cell->target_per_replica = true;

@@ -232,7 +232,7 @@ static norma_status solve(const norma_stack_place *place, void *source, double *
     norma_deep_report report;
     const norma_rng_stream stream = {.purpose = NORMA_RNG_START_SCALES,
                                      .layer = place->number,
-                                     .replica = place->replica,
+                                     .replica = place->cell->first_replica + place->replica,
                                      .cell = place->cell->stream_cell};
     NORMA_TRY(norma_deep_solve(deep, place->cell->network->layers[place->number].weight,
                                norma_config_get_integer(place->config, 0, "starts"),

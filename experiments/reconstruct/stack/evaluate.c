@@ -47,7 +47,7 @@ static norma_status evaluate_replica(evaluation *e, norma_reconstruct_cell *cell
     double outputs[NORMA_N_STACK_OUTPUTS];
     norma_status status = NORMA_CALLOC(e->sources, cell->n_layers);
     if (status == NORMA_OK && cell->target_per_replica)
-        status = norma_reconstruct_fill_target(cell, e->place.replica);
+        status = norma_reconstruct_fill_target(cell, cell->first_replica + e->place.replica);
     NORMA_GOTO(status, norma_agree(e->world, status));
     for (e->place.number = 0; e->place.number < cell->n_layers; e->place.number++)
         if (cell->layers[e->place.number].wanted)

@@ -63,8 +63,8 @@ static norma_status add_layer_group(const norma_stack_run *run, const norma_stac
                                  .long_name = "shifts of the source, stage by stage, last of them "
                                               "those of the outputs"};
     NORMA_TRY(norma_schema_add_group(file, group));
-    NORMA_TRY(norma_schema_add_axis(run->job->file, group, "replica", run->layout.n_replicas,
-                                    "independent draw of the source weights"));
+    NORMA_TRY(norma_sweep_dimensions_add_replicas(run->job->config, file, group, NORMA_INT32,
+                                                  "independent draw of the source weights"));
     if (run->layout.saves_weights)
         NORMA_TRY(norma_stack_weights_add(run->layout.kind, place, file, group));
     if (run->layout.n_scales == 0)
@@ -106,8 +106,8 @@ norma_status norma_stack_output_begin(const norma_stack_run *run)
     const char *const stage[] = {"replica", "layer", kind->stage, NULL};
     norma_result *file = run->job->file;
     NORMA_TRY(norma_sweep_dimensions_add(run->job->runtime->world, run->job->config, file));
-    NORMA_TRY(norma_schema_add_axis(run->job->file, "/", "replica", l->n_replicas,
-                                    "independent draw of the source weights"));
+    NORMA_TRY(norma_sweep_dimensions_add_replicas(run->job->config, file, "/", NORMA_INT32,
+                                                  "independent draw of the source weights"));
     NORMA_TRY(norma_schema_add_axis(run->job->file, "/", "layer", l->n_layers,
                                     "layer of the target network"));
     NORMA_TRY(

@@ -56,7 +56,7 @@ norma_tensor_spec norma_stack_weights(const norma_stack_place *place)
                                .keep_probability = place->cell->keep_probability,
                                .seed = place->cell->seed,
                                .stream = {.purpose = NORMA_RNG_SOURCE_WEIGHTS,
-                                          .replica = place->replica,
+                                          .replica = place->cell->first_replica + place->replica,
                                           .cell = place->cell->stream_cell}};
 }
 
@@ -172,7 +172,7 @@ norma_status norma_stack_measure(const norma_config *config, const norma_reconst
     NORMA_GOTO(status, status);
     NORMA_GOTO(status, NORMA_CALLOC(sources, cell.n_layers));
     if (cell.target_per_replica)
-        NORMA_GOTO(status, norma_reconstruct_fill_target(&cell, replica));
+        NORMA_GOTO(status, norma_reconstruct_fill_target(&cell, cell.first_replica + replica));
     norma_stack_place place = {.config = config, .cell = &cell, .replica = replica};
     for (place.number = 0; place.number < cell.n_layers; place.number++) {
         if (!cell.layers[place.number].wanted)
