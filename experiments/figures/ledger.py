@@ -15,7 +15,6 @@ FORM = ('"**Verdict.** Size here: A; in the paper: B. Same statistic: C. Same da
         'with "Agrees", "Differs" or "Cannot be known"')
 
 TRAINING = "it trains networks, and Norma does not train"
-GRADIENTS = "no folder yet; it needs gradients by depth"
 # Every figure and table with data, and why it is absent where no folder names it.
 ITEMS = {
     "RANK20": {
@@ -58,22 +57,22 @@ ITEMS = {
         "Fig. 5.1": ("kernel sequences of sums of Hermite polynomials", ""),
         "Fig. 5.2": ("kernel sequences of tanh, relu, exp, gelu", ""),
         "Fig. 6.1": ("isometry gap against depth, orthogonal weights", ""),
-        "Fig. 6.2": ("gradient norm with repeated samples", GRADIENTS),
-        "Fig. 6.3": ("gradient norm against depth, orthogonal and Gaussian weights", GRADIENTS),
+        "Fig. 6.2": ("gradient norm with repeated samples", ""),
+        "Fig. 6.3": ("gradient norm against depth, orthogonal and Gaussian weights", ""),
         "Fig. 6.4": ("training accuracy with shaped activations", TRAINING),
-        "Fig. 6.5": ("gradient norm and gains", GRADIENTS),
+        "Fig. 6.5": ("gradient norm and gains", ""),
         "Fig. 6.6": ("isometry gaps while training", TRAINING),
         "Table C.1": ("rank of batches of images", "no folder yet; it needs random batches of four data sets"),
-        "Fig. C.1": ("growth of gradients against the gain", GRADIENTS),
-        "Fig. C.2": ("growth of gradients against the exponent of the gain", GRADIENTS),
+        "Fig. C.1": ("growth of gradients against the gain", ""),
+        "Fig. C.2": ("growth of gradients against the exponent of the gain", ""),
         "Fig. C.3": ("isometry gap of the weights while training", TRAINING),
         "Fig. C.4": ("gradient norms while training", TRAINING),
         "Fig. C.5": ("accuracy on MNIST while training", TRAINING),
         "Fig. C.6": ("accuracy on Fashion-MNIST while training", TRAINING),
         "Fig. C.7": ("accuracy on CIFAR-100 while training", TRAINING),
         "Fig. C.8": ("accuracy on CIFAR-10 while training", TRAINING),
-        "Fig. C.9": ("gradient norm and isometry gap against depth, Gaussian weights", GRADIENTS),
-        "Fig. C.10": ("gradient norm with standard and with simplified batch normalization", GRADIENTS)}}
+        "Fig. C.9": ("gradient norm and isometry gap against depth, Gaussian weights", ""),
+        "Fig. C.10": ("gradient norm with standard and with simplified batch normalization", "")}}
 
 
 def read_folder(name):

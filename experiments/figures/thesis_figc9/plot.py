@@ -1,0 +1,34 @@
+"""THESIS Fig. C.9: gradient norm of the second layer and isometry gap of the last one against depth."""
+import os
+import sys
+
+import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import figures  # noqa: E402
+from figures import plt  # noqa: E402
+
+LAYER = 1
+
+
+def main():
+    given = figures.arguments(__file__, __doc__)
+    results = figures.by_depth(given.result)
+    some = next(iter(results.values()))
+    picture, (left, right) = plt.subplots(1, 2, figsize=(6.8, 3.0))
+    for act, color in zip(some.option("act"), figures.COLORS):
+        norms = [r.get("log_grad_norm", act=act)[:, list(r.layers("log_grad_norm")).index(LAYER)]
+                 for r in results.values()]
+        gaps = [r.get("isometry_gap", act=act)[:, -1] for r in results.values()]
+        n_least = min(len(v) for v in norms)
+        for axes, values, name in ((left, norms, "log norm"), (right, gaps, "gap")):
+            mean, error = figures.band(axes, list(results), np.array([v[:n_least] for v in values]).T, act, color,
+                                       least=0.1 if axes is right else -np.inf, marker="o", markersize=3)
+            print(f"{act}, {name}: " + "  ".join(f"{d}: {m:.4g} +- {e:.2g}" for d, m, e in zip(results, mean, error)))
+    left.set(xlabel="layers of the network", ylabel=f"log norm of the gradient, layer {LAYER}", xscale="log")
+    right.set(xlabel="layers of the network", ylabel="isometry gap of the last layer", xscale="log", yscale="log")
+    left.legend()
+    figures.save(picture, given.output)
+
+
+main()
