@@ -59,6 +59,8 @@ def main():
         with h5py.File(data, "w") as f:
             f["images"], f["labels"] = batch, labels.astype(np.int32)
         for k, (norm, order, strength) in enumerate(itertools.product(norms, ("norm-act", "act-norm"), ("inf", "0.5"))):
+            if k % 3 and not program.ALL:
+                continue
             case = (norm, order, strength, next(names), ("mse", "cross-entropy")[k % 2], 1 + 0.1 * (k % 3))
             done = program.launch(["gradient", "--weights", weights, "--input", data + ":images", "--batch", N, "--depth",
                                    DEPTH, "--norm", norm, "--order", order, "--residual-strength", strength, "--act",

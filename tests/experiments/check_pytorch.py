@@ -122,8 +122,8 @@ def stacks(folder):
     with h5py.File(os.path.join(folder, "flat.h5"), "w") as f:
         f["images"] = np.random.default_rng(3).uniform(-1, 1, (10, 1, 2, 4))
     data = ["--dataset", os.path.join(folder, "flat.h5:/images"), "--samples", 10]
-    for construction, options in (("skip", ["--block", 2, "--overparam", 1]), ("deep", ["--depth", 3, *data]),
-                                  ("low-rank", ["--rank-tolerance", 0, *data])):
+    for construction, options in program.some((("skip", ["--block", 2, "--overparam", 1]), ("deep", ["--depth", 3, *data]),
+                                               ("low-rank", ["--rank-tolerance", 0, *data]))):
         done = program.launch(["reconstruct", "--target", target, "--construction", construction, "--seed", 3, "--replicas",
                                2, "--save", "gamma,weights", "--force", "--output", out, *options], ranks=2)
         program.check(done.returncode == 0, f"{construction}: {done.stderr}")
@@ -145,14 +145,16 @@ def main():
         with h5py.File(os.path.join(folder, "set.h5"), "w") as f:
             images = f["images"] = rng.integers(0, 256, (20, *SHAPE)).astype(np.uint8)
             f["labels"] = rng.integers(0, 3, 20).astype(np.uint8)
-        for label, options, model in models():
+        for k, (label, options, model) in enumerate(models()):
+            if k % 4 and not program.ALL:
+                continue
             if label.startswith("split"):  # a convolution alone has no classes
                 with h5py.File(os.path.join(folder, "set.h5"), "a") as f:
                     if "labels" in f:
                         del f["labels"]
             out = round_trip(folder, label, options, model, images)
         with h5py.File(out, "a") as f:
-            f["layers/000/bn2_bias"][0, 1] += 1e-3
+            f["layers/000/bn2_bias"][0] += 1e-3
         changed = script(pytorch_source, out)
         program.check(changed.returncode == 1 and "outputs differ" in changed.stderr, f"a changed bias: {changed.stderr}")
         stacks(folder)

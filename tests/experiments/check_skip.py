@@ -35,8 +35,8 @@ def evaluated(path, *arguments):
 
 def check_digits(output):
     """Every block loses at most what its condition predicts; the errors of blocks and weights agree."""
-    run(RANDOM, "--block", "2,4", "--overparam", "0.5,1,2", "--source-dist", "normal,orthogonal", "--replicas", 2,
-        "--output", output, ranks=2)
+    run(RANDOM, "--block", "2,4", "--overparam", ",".join(program.some(("0.5", "1", "2"))), "--source-dist",
+        ",".join(program.some(("normal", "orthogonal"))), "--replicas", 2, "--output", output, ranks=2)
     with h5py.File(output) as f:
         lost, predicted = f["block_digits_lost"][...], f["block_digits_predicted"][...]
         program.check(lost.shape[-1] == 8 and np.isnan(lost).sum() == np.isnan(predicted).sum() == lost.size / 4,
@@ -72,7 +72,7 @@ def check_network(folder):
     for w, b, a in zip(weights, biases, acts):
         y = y @ w.T + b
         y = np.where(y < 0, {"relu": 0, "leaky-relu": 0.01, "identity": 1}[a] * y, y)
-    for more in ((), ("--layers", "0,2")):
+    for more in program.some(((), ("--layers", "0,2"))):
         run(SKIP, "--target", target, "--dataset", images + ":/images", "--samples", 30, "--block", 2, "--overparam", 1,
             "--output", output, *more)
         with h5py.File(output) as f:
