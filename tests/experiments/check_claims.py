@@ -86,7 +86,7 @@ def check_numpy(label, claims):
 
 
 def check_verdicts(folder):
-    for seed in program.some(range(1, 7)):
+    for seed in program.some(range(1, 4)):
         out = os.path.join(folder, f"c{seed}.h5")
         done = run(f"seed {seed}", [*CLAIMS, "--seed", seed], out)
         wrong = [line for line in done.stdout.splitlines() if line.endswith("  unexpected")]
@@ -100,7 +100,7 @@ def check_verdicts(folder):
 
 
 def check_planted(folder):
-    for seed in program.some(range(1, 7)):
+    for seed in program.some(range(1, 4)):
         out = os.path.join(folder, f"p{seed}.h5")
         done = run(f"planted {seed}", [*CLAIMS, "--planted", "--seed", seed], out)
         wrong = [line for line in done.stdout.splitlines() if line.endswith("  unexpected")]
