@@ -24,8 +24,8 @@ bool norma_reconstruct_layers_take(const norma_config *config, const norma_netwo
 norma_status norma_reconstruct_layers_check(const norma_config *config,
                                             const norma_network *network)
 {
-    const char *where = norma_config_where(config, "layers");
     for (int64_t k = 0; k < norma_config_get_count(config, "layers"); k++) {
+        const char *where = norma_config_where(config, "layers");
         int64_t number = norma_config_get_integer(config, k, "layers");
         if (number >= network->n_layers)
             return NORMA_FAIL(norma_config_blame(config, "layers"),
