@@ -58,6 +58,17 @@ void norma_bench_add_local(norma_bench *bench, const norma_bench_figure *figure)
         bench->figures[bench->n_figures++] = *figure;
 }
 
+void norma_bench_add_counts_local(norma_bench *bench, const norma_bench_figure *figure,
+                                  int64_t count, double seconds, double limit_seconds)
+{
+    double all = (double)count * bench->runtime->size;
+    norma_bench_figure measured = *figure;
+    measured.rate = all / seconds;
+    measured.limit_rate = all / limit_seconds;
+    measured.seconds = seconds;
+    norma_bench_add_local(bench, &measured);
+}
+
 static norma_status run_timed(const norma_bench *bench, norma_bench_action action, void *context,
                               double *fastest)
 {

@@ -76,6 +76,11 @@ NORMA_MUST_USE norma_status norma_bench_time(const norma_bench *bench, norma_ben
 /* Appends a figure. Local; equal on all ranks. */
 void norma_bench_add_local(norma_bench *bench, const norma_bench_figure *figure);
 
+/* The same for work and limit that both do `count` units on every rank, in the seconds that
+ * norma_bench_time found; of *figure, name, limit, unit and size are read. Local. */
+void norma_bench_add_counts_local(norma_bench *bench, const norma_bench_figure *figure,
+                                  int64_t count, double seconds, double limit_seconds);
+
 /* A square product of BLAS on every rank, in FP64 or FP32, as work or limit. */
 typedef struct norma_bench_product norma_bench_product;
 NORMA_MUST_USE norma_status norma_bench_product_create(const norma_bench *bench, bool single,

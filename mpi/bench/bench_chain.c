@@ -80,17 +80,10 @@ static norma_status measure_width(norma_bench *bench, int64_t d)
     norma_status status = norma_agree(bench->runtime->world, prepare(bench, d, &c, &k));
     if (status == NORMA_OK)
         status = norma_bench_time(bench, run_chain, &c, run_kernels, &k, &seconds, &limit);
-    status = norma_agree(bench->runtime->world, status);
     if (status == NORMA_OK) {
-        double n = (double)n_layers * bench->runtime->size;
-        norma_bench_figure figure = {.limit = "kernels",
-                                     .unit = "layer",
-                                     .size = d,
-                                     .rate = n / seconds,
-                                     .limit_rate = n / limit,
-                                     .seconds = seconds};
+        norma_bench_figure figure = {.limit = "kernels", .unit = "layer", .size = d};
         snprintf(figure.name, sizeof figure.name, "chain-%lld", (long long)d);
-        norma_bench_add_local(bench, &figure);
+        norma_bench_add_counts_local(bench, &figure, n_layers, seconds, limit);
     }
     norma_chain_destroy(&c.chain);
     NORMA_FREE(c.values);

@@ -58,15 +58,9 @@ static norma_status measure(norma_bench *bench, const char *name, int64_t segmen
     if (status == NORMA_OK)
         status = norma_bench_time(bench, run_gradient, &w, run_chain, &w, &seconds, &limit);
     if (status == NORMA_OK) {
-        double n = (double)DEPTH * bench->runtime->size;
-        norma_bench_figure figure = {.limit = "chain-layer",
-                                     .unit = "layer",
-                                     .size = WIDTH,
-                                     .rate = n / seconds,
-                                     .limit_rate = n / limit,
-                                     .seconds = seconds};
+        norma_bench_figure figure = {.limit = "chain-layer", .unit = "layer", .size = WIDTH};
         snprintf(figure.name, sizeof figure.name, "%s", name);
-        norma_bench_add_local(bench, &figure);
+        norma_bench_add_counts_local(bench, &figure, DEPTH, seconds, limit);
     }
     norma_gradient_destroy(&w.gradient);
     norma_chain_destroy(&w.chain);

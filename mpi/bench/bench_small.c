@@ -96,14 +96,9 @@ static norma_status measure(norma_bench *bench, int64_t c, norma_solver solver, 
         status = norma_bench_time(bench, norma_bench_layer_solve, &layer, run_lapack, &lapack,
                                   &seconds, &limit);
     if (status == NORMA_OK) {
-        norma_bench_figure figure = {.limit = "lapack",
-                                     .unit = "run",
-                                     .size = c * c,
-                                     .rate = bench->runtime->size / seconds,
-                                     .limit_rate = bench->runtime->size / limit,
-                                     .seconds = seconds};
+        norma_bench_figure figure = {.limit = "lapack", .unit = "run", .size = c * c};
         snprintf(figure.name, sizeof figure.name, "%s", name);
-        norma_bench_add_local(bench, &figure);
+        norma_bench_add_counts_local(bench, &figure, 1, seconds, limit);
     }
     norma_bench_layer_clear(&layer);
     clear_lapack(&lapack);
