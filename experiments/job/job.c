@@ -8,6 +8,7 @@
 #include "mpi/runtime/log.h"
 #include "mpi/runtime/stop.h"
 #include "src/base/mem.h"
+#include "src/base/rng.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -232,6 +233,21 @@ static norma_status plan_or_compute(const norma_job *job, norma_job_context *con
     return compute(job, context);
 }
 
+/* The last replica's number fits its field of the generator's counters. */
+static norma_status check_replicas(const norma_config *config)
+{
+    if (!norma_config_knows(config, "replica-offset"))
+        return NORMA_OK;
+    int64_t offset = norma_config_get_integer(config, 0, "replica-offset");
+    int64_t replicas = norma_config_get_integer(config, 0, "replicas");
+    if (replicas <= NORMA_RNG_N_REPLICAS - offset)
+        return NORMA_OK;
+    return NORMA_FAIL(norma_config_blame(config, "replica-offset"),
+                      "%s: a seed has %" PRId64 " replicas, not %" PRId64 " from %" PRId64 " on",
+                      norma_config_where(config, "replica-offset"), NORMA_RNG_N_REPLICAS, replicas,
+                      offset);
+}
+
 static norma_status run_with_options(const norma_job *job, norma_job_context *context)
 {
     MPI_Comm world = context->runtime->world;
@@ -240,6 +256,7 @@ static norma_status run_with_options(const norma_job *job, norma_job_context *co
     texts text = {NULL, NULL, NULL};
     if (!norma_config_has(config, "output"))
         NORMA_TRY(norma_agree(world, norma_config_set_text(config, "output", job->default_output)));
+    NORMA_TRY(norma_agree(world, check_replicas(config)));
     if (job->check)
         NORMA_TRY(norma_agree(world, job->check(context)));
     if (!plan) {

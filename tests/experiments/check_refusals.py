@@ -172,6 +172,7 @@ def feature_cases(folder):
     yield "split that does not cover", conv + ["--kernel-split", "2x2+1x1"], 2, "does not cover the target's 3x3"
     yield "split that is none", conv + ["--kernel-split", "3x+1x1"], 2, "HxW+HxW"
     yield "width and a source file", SMALL + ["--source", source, "--excess", "1"], 2, "--source decides"
+    yield "replicas behind the last", SMALL + ["--replicas", "2", "--replica-offset", "16777215"], 2, "a seed has 16777216"
     yield "replicas of a source file", SMALL + ["--source", source, "--replicas", "2"], 2, "give 1"
     yield "statistics of no images", SMALL + ["--bn-statistics", "dataset"], 2, "needs --dataset"
     yield "statistics of no file", SMALL + ["--bn-statistics", "file"], 2, "needs --source"
