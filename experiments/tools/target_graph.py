@@ -1,4 +1,4 @@
-"""The groups of a target file as a graph: their order, and what groups without weights compute."""
+"""The groups of a target file as a graph: their order, and the values of groups without weights."""
 import h5py
 import numpy as np
 
@@ -105,7 +105,7 @@ def affine(numbers, attributes):
 
 
 def apply_node(group, kind, values):
-    """What a group without weights computes from its inputs, before its activation."""
+    """The values of a group without weights, from its inputs and before its activation."""
     x, attributes = values[0], group.attrs
     numbers = {name: dataset[...].astype(np.float64) for name, dataset in group.items()}
     if kind == "batchnorm" or "constant" in numbers:

@@ -153,7 +153,7 @@ static norma_status add_source(graph *g, int64_t at, int64_t source)
     return NORMA_OK;
 }
 
-/* What the group number l reads, from place `at` on. */
+/* Adds the sources of group number l from place `at` on. */
 static norma_status read_sources(graph *g, int64_t l, const char *group, int64_t *at)
 {
     norma_status status = NORMA_OK;

@@ -84,7 +84,7 @@ static norma_status fail_unknown(const norma_h5_input *input, const char *group,
     return status;
 }
 
-/* What is not understood could change what the layer computes. */
+/* An attribute or member that is not understood could change the layer's values: it is refused. */
 static norma_status check_known(const norma_h5_input *input, const char *group,
                                 const norma_layer *layer)
 {

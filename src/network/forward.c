@@ -118,33 +118,13 @@ static void convolve(const norma_layer *layer, const double *in, double *columns
             hidden[i * n_pixels + x] += layer->bias[i];
 }
 
-/* The larger one; NaN when either is. */
-static double larger(double a, double b)
-{
-    return b < a || a != a ? a : b;
-}
-
-static void pool_max2(norma_shape in, norma_shape out, const double *x, double *y)
-{
-    for (int64_t c = 0; c < out.channels; c++)
-        for (int64_t i = 0; i < out.height; i++) {
-            const double *upper = x + (c * in.height + 2 * i) * in.width;
-            const double *lower = upper + in.width;
-            for (int64_t j = 0; j < out.width; j++) {
-                double a = larger(upper[2 * j], upper[2 * j + 1]);
-                double b = larger(lower[2 * j], lower[2 * j + 1]);
-                *y++ = larger(a, b);
-            }
-        }
-}
-
 void norma_forward_finish(const norma_layer *layer, double *x, double *out)
 {
     int64_t n = norma_shape_size(layer->hidden);
     norma_activation_apply(&layer->activation, n, x);
     switch (layer->pool) {
     case NORMA_POOL_MAX2:
-        pool_max2(layer->hidden, layer->output, x, out);
+        norma_window_max2(layer->hidden, layer->output, x, out);
         break;
     case NORMA_POOL_GLOBAL_AVERAGE:
         norma_window_average_all(layer->hidden, x, out);

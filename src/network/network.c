@@ -164,7 +164,7 @@ static uint64_t hash_number(uint64_t so_far, double value)
     return so_far;
 }
 
-/* What the layers do, and what they read. */
+/* Hashes kind, extents and activation of each layer, and the numbers of the layers it reads. */
 static uint64_t hash_graph(uint64_t digest, const norma_network *network)
 {
     for (int64_t l = 0; l < network->n_layers; l++) {

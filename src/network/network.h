@@ -53,7 +53,7 @@ typedef struct norma_layer {
     norma_layer_kind kind;
     char name[NORMA_LAYER_NAME_LENGTH]; /* "003" where nothing else is set */
     int64_t n_channels_out;             /* c2 */
-    int64_t n_channels_in;              /* c0; all inputs of a linear layer; of a concat the sum */
+    int64_t n_channels_in;              /* c0; all inputs of a linear layer; of the first input */
     norma_kernel_shape kernel;          /* 1 x 1 when linear; the window of a pool */
     int64_t stride[2];                  /* height, width */
     int64_t padding[2];                 /* zeros on both sides of each axis */
@@ -114,6 +114,10 @@ NORMA_MUST_USE norma_status norma_network_connect(norma_network *network, const 
 /* Are all layers convolutional or linear, without groups or dilation, and reads each the one before
  * it? */
 bool norma_network_is_chain(const norma_network *network);
+
+/* The shape of the values that input number k of the layer gives. */
+norma_shape norma_network_input_shape(const norma_network *network, const norma_layer *layer,
+                                      int64_t k);
 
 /* Memory for the activations of one image: slot 0 holds the image itself. Shapes must have been
  * inferred with known extents. NORMA_MEMORY; *slots is to be cleared whatever is returned. */

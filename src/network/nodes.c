@@ -5,17 +5,11 @@
 
 #include <string.h>
 
-static norma_shape source_shape(const norma_network *network, const norma_layer *layer, int64_t k)
-{
-    int64_t from = network->inputs[layer->first_input + k];
-    return from < 0 ? network->input : network->layers[from].output;
-}
-
 static void join(const norma_network *network, const norma_layer *layer, const double *const *in,
                  int64_t n, double *out)
 {
     for (int64_t k = 0; k < layer->n_inputs; k++) {
-        norma_shape shape = source_shape(network, layer, k);
+        norma_shape shape = norma_network_input_shape(network, layer, k);
         int64_t size = norma_shape_size(shape);
         const double *x = in[k] + n * size;
         if (layer->kind == NORMA_LAYER_CONCAT) {

@@ -93,8 +93,8 @@ static norma_status infer_window(norma_layer *layer, norma_shape given)
     return window_extent(layer, 1, given.width, &layer->output.width);
 }
 
-/* What a layer's input number k gives it. */
-static norma_shape input_shape(const norma_network *network, const norma_layer *layer, int64_t k)
+norma_shape norma_network_input_shape(const norma_network *network, const norma_layer *layer,
+                                      int64_t k)
 {
     int64_t from = network->inputs[layer->first_input + k];
     return from < 0 ? network->input : network->layers[from].output;
@@ -109,9 +109,9 @@ static const char *input_name(const norma_network *network, const norma_layer *l
 /* Sums, products and concatenations: the shapes of all inputs together. */
 static norma_status infer_joined(const norma_network *network, norma_layer *layer)
 {
-    norma_shape joined = input_shape(network, layer, 0);
+    norma_shape joined = norma_network_input_shape(network, layer, 0);
     for (int64_t k = 1; k < layer->n_inputs; k++) {
-        norma_shape next = input_shape(network, layer, k);
+        norma_shape next = norma_network_input_shape(network, layer, k);
         norma_shape before = joined;
         bool fits = true;
         if (layer->kind == NORMA_LAYER_CONCAT) {
@@ -136,7 +136,7 @@ static norma_status infer_joined(const norma_network *network, norma_layer *laye
 /* A layer that is neither convolutional nor linear. */
 static norma_status infer_node(const norma_network *network, norma_layer *layer)
 {
-    norma_shape given = input_shape(network, layer, 0);
+    norma_shape given = norma_network_input_shape(network, layer, 0);
     layer->input = layer->output = given;
     if (given.height == 0)
         return NORMA_FAIL(NORMA_CONFIG,
@@ -207,7 +207,7 @@ norma_status norma_network_infer_shapes(norma_network *network)
         norma_layer *layer = &network->layers[l];
         if (norma_layer_has_kernel(layer))
             NORMA_TRY(infer_kernel(layer, network->inputs[layer->first_input] < 0,
-                                   input_shape(network, layer, 0)));
+                                   norma_network_input_shape(network, layer, 0)));
         else
             NORMA_TRY(infer_node(network, layer));
     }

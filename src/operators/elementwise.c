@@ -26,40 +26,50 @@ static void find_steps(norma_shape from, int64_t steps[3])
     steps[2] = from.width == 1 ? 0 : 1;
 }
 
-void norma_elementwise_copy(norma_shape shape, norma_shape from, const double *x, double *y)
+/* Takes n values of x, `step` apart, into y. */
+typedef void take_row(int64_t n, const double *x, int64_t step, double *y);
+
+static void copy_row(int64_t n, const double *x, int64_t step, double *y)
+{
+    for (int64_t j = 0; j < n; j++)
+        y[j] = x[j * step];
+}
+
+static void add_row(int64_t n, const double *x, int64_t step, double *y)
+{
+    for (int64_t j = 0; j < n; j++)
+        y[j] += x[j * step];
+}
+
+static void multiply_row(int64_t n, const double *x, int64_t step, double *y)
+{
+    for (int64_t j = 0; j < n; j++)
+        y[j] *= x[j * step];
+}
+
+static inline void take_rows(take_row *take, norma_shape shape, norma_shape from, const double *x,
+                             double *y)
 {
     int64_t steps[3];
     find_steps(from, steps);
     for (int64_t c = 0; c < shape.channels; c++)
-        for (int64_t i = 0; i < shape.height; i++) {
-            const double *row = x + c * steps[0] + i * steps[1];
-            for (int64_t j = 0; j < shape.width; j++)
-                *y++ = row[j * steps[2]];
-        }
+        for (int64_t i = 0; i < shape.height; i++, y += shape.width)
+            take(shape.width, x + c * steps[0] + i * steps[1], steps[2], y);
+}
+
+void norma_elementwise_copy(norma_shape shape, norma_shape from, const double *x, double *y)
+{
+    take_rows(copy_row, shape, from, x, y);
 }
 
 void norma_elementwise_add(norma_shape shape, norma_shape from, const double *x, double *y)
 {
-    int64_t steps[3];
-    find_steps(from, steps);
-    for (int64_t c = 0; c < shape.channels; c++)
-        for (int64_t i = 0; i < shape.height; i++) {
-            const double *row = x + c * steps[0] + i * steps[1];
-            for (int64_t j = 0; j < shape.width; j++)
-                *y++ += row[j * steps[2]];
-        }
+    take_rows(add_row, shape, from, x, y);
 }
 
 void norma_elementwise_multiply(norma_shape shape, norma_shape from, const double *x, double *y)
 {
-    int64_t steps[3];
-    find_steps(from, steps);
-    for (int64_t c = 0; c < shape.channels; c++)
-        for (int64_t i = 0; i < shape.height; i++) {
-            const double *row = x + c * steps[0] + i * steps[1];
-            for (int64_t j = 0; j < shape.width; j++)
-                *y++ *= row[j * steps[2]];
-        }
+    take_rows(multiply_row, shape, from, x, y);
 }
 
 void norma_elementwise_affine(norma_shape shape, const double *scale, const double *shift,

@@ -17,60 +17,74 @@ static void clip(int64_t k, int64_t stride, int64_t padding, int64_t length, int
     *end = at + length < n ? at + length : n;
 }
 
-static double window_max(const double *plane, int64_t width, const int64_t rows[2],
-                         const int64_t columns[2])
+/* The value of a window from its rows and columns inside of the plane. */
+typedef double find_value(const norma_window *window, const double *plane, int64_t width,
+                          const int64_t rows[2], const int64_t columns[2]);
+
+static double find_max(const norma_window *window, const double *plane, int64_t width,
+                       const int64_t rows[2], const int64_t columns[2])
 {
     double largest = -INFINITY;
+    (void)window;
     for (int64_t i = rows[0]; i < rows[1]; i++)
         for (int64_t j = columns[0]; j < columns[1]; j++)
             largest = larger(largest, plane[i * width + j]);
     return largest;
 }
 
-static double window_sum(const double *plane, int64_t width, const int64_t rows[2],
-                         const int64_t columns[2])
+static double find_mean(const norma_window *window, const double *plane, int64_t width,
+                        const int64_t rows[2], const int64_t columns[2])
 {
+    int64_t n = window->counts_padding ? norma_kernel_taps(window->kernel)
+                                       : (rows[1] - rows[0]) * (columns[1] - columns[0]);
     double sum = 0;
     for (int64_t i = rows[0]; i < rows[1]; i++)
         for (int64_t j = columns[0]; j < columns[1]; j++)
             sum += plane[i * width + j];
-    return sum;
+    return sum / (double)n;
+}
+
+static inline void find_values(find_value *find, const norma_window *window, norma_shape in,
+                               norma_shape out, const double *x, double *y)
+{
+    int64_t rows[2];
+    int64_t columns[2];
+    for (int64_t c = 0; c < out.channels; c++)
+        for (int64_t i = 0; i < out.height; i++) {
+            clip(i, window->stride[0], window->padding[0], window->kernel.height, in.height,
+                 &rows[0], &rows[1]);
+            for (int64_t j = 0; j < out.width; j++) {
+                clip(j, window->stride[1], window->padding[1], window->kernel.width, in.width,
+                     &columns[0], &columns[1]);
+                *y++ = find(window, x + c * in.height * in.width, in.width, rows, columns);
+            }
+        }
 }
 
 void norma_window_max(const norma_window *window, norma_shape in, norma_shape out, const double *x,
                       double *y)
 {
-    for (int64_t c = 0; c < out.channels; c++)
-        for (int64_t i = 0; i < out.height; i++)
-            for (int64_t j = 0; j < out.width; j++) {
-                int64_t rows[2];
-                int64_t columns[2];
-                clip(i, window->stride[0], window->padding[0], window->kernel.height, in.height,
-                     &rows[0], &rows[1]);
-                clip(j, window->stride[1], window->padding[1], window->kernel.width, in.width,
-                     &columns[0], &columns[1]);
-                *y++ = window_max(x + c * in.height * in.width, in.width, rows, columns);
-            }
+    find_values(find_max, window, in, out, x, y);
 }
 
 void norma_window_average(const norma_window *window, norma_shape in, norma_shape out,
                           const double *x, double *y)
 {
+    find_values(find_mean, window, in, out, x, y);
+}
+
+void norma_window_max2(norma_shape in, norma_shape out, const double *x, double *y)
+{
     for (int64_t c = 0; c < out.channels; c++)
-        for (int64_t i = 0; i < out.height; i++)
+        for (int64_t i = 0; i < out.height; i++) {
+            const double *upper = x + (c * in.height + 2 * i) * in.width;
+            const double *lower = upper + in.width;
             for (int64_t j = 0; j < out.width; j++) {
-                int64_t rows[2];
-                int64_t columns[2];
-                clip(i, window->stride[0], window->padding[0], window->kernel.height, in.height,
-                     &rows[0], &rows[1]);
-                clip(j, window->stride[1], window->padding[1], window->kernel.width, in.width,
-                     &columns[0], &columns[1]);
-                int64_t n = window->counts_padding
-                                ? norma_kernel_taps(window->kernel)
-                                : (rows[1] - rows[0]) * (columns[1] - columns[0]);
-                *y++ =
-                    window_sum(x + c * in.height * in.width, in.width, rows, columns) / (double)n;
+                double a = larger(upper[2 * j], upper[2 * j + 1]);
+                double b = larger(lower[2 * j], lower[2 * j + 1]);
+                *y++ = larger(a, b);
             }
+        }
 }
 
 void norma_window_average_all(norma_shape in, const double *x, double *y)

@@ -21,6 +21,9 @@ void norma_window_max(const norma_window *window, norma_shape in, norma_shape ou
 void norma_window_average(const norma_window *window, norma_shape in, norma_shape out,
                           const double *x, double *y);
 
+/* y[out] = the maximum of each 2 x 2 block of x[in]; an odd last row or column is dropped. */
+void norma_window_max2(norma_shape in, norma_shape out, const double *x, double *y);
+
 /* y[channels] = the mean of all pixels of each channel of x[in]. */
 void norma_window_average_all(norma_shape in, const double *x, double *y);
 

@@ -138,7 +138,7 @@ def no_shape(f):
     del f["layers/stem/weight"], f["layers/stem/bias"], f["layers/stem"].attrs["padding"]
 
 
-# What is wrong, and what the message says.
+# A part of the message, and the writer of the file that it refuses.
 BAD = [
     ("reads its own values", spoil(residual_network, attribute("stem", "inputs", ["add two"]))),
     ("/layers/before: reads its own values", spoil(residual_network, attribute("before", "inputs", ["before"]))),

@@ -240,8 +240,6 @@ static void test_graph(void **state)
         int64_t from = network->inputs[layer->first_input] + 1;
         int64_t n = layer->n_channels_in, pixels = norma_shape_size(layer->input) / n;
         bool inside = true;
-        if (layer->kind == NORMA_LAYER_CONCAT)
-            n = layer->input.channels, pixels = norma_shape_size(layer->input) / n;
         norma_test_ok_all(norma_bounds_propagate(network, l, range, range + slots.values));
         for (int64_t k = 0; k < IMAGES * n * pixels; k++) {
             double x = buffers[slots.of[from]][k];
