@@ -72,16 +72,17 @@ OPERATIONS = {**onnx_forward.OPERATIONS, "Conv": conv, "MaxPool": max_pool, "Ave
 
 
 class GraphReader:
-    """Takes the nodes of a model one after another; keys[tensor] is the name of the group that gives it."""
+    """Takes the nodes of a model one after another; groups.keys[tensor] is the name of the group that gives it."""
 
     def __init__(self, model, x):
         model.operations = OPERATIONS
-        self.model, self.groups, self.keys = model, Groups(), {model.input: "input"}
+        self.model, self.groups = model, Groups()
+        self.groups.give(model.input, "input")
         model.start(x)
 
     def read(self):
         """The groups by name; the values of the model are then those for x."""
-        model = self.model
+        model, keys = self.model, self.groups.keys
         for number, node in enumerate(model.graph.node):
             name, kind = model.title(node)
             known = kind in self.TAKES or kind in ("Constant", "Shape")
@@ -93,19 +94,24 @@ class GraphReader:
                 continue
             if len([o for o in node.output if o]) > 1 and kind != "Dropout":
                 refuse(name, kind, "has more than one output")
-            if node.output[0] in self.keys:
+            if node.output[0] in keys:
                 refuse(name, kind, f"gives {node.output[0]}, which another node gives too")
             inputs = [i for i in node.input if i and i not in model.static]
-            missing = [i for i in inputs if i not in self.keys]
+            missing = [i for i in inputs if i not in keys]
             if missing:
                 refuse(name, kind, f"takes {missing[0]}, which no node before it gives")
-            self.keys[node.output[0]] = self.TAKES[kind](self, name, kind, model.attributes[number], node, inputs)
-        if self.keys.get(model.output) not in self.groups.groups:
+            take = self.TAKES[kind]
+            self.groups.give(node.output[0], take(self, name, kind, model.attributes[number], node, inputs))
+        if keys.get(model.output) not in self.groups.groups:
             refuse("model", "graph", f"its output {model.output} is no value of a group")
-        return self.groups.needed(self.keys[model.output])
+        return self.groups.needed(keys[model.output])
 
     def sole(self, tensor):
-        return tensor != self.model.output and len(self.model.consumers(tensor)) == 1
+        """Is a single tensor computed from the group that gives this one? The model's output is read from outside."""
+        def readers(name):
+            nodes = self.model.graph.node
+            return [nodes[k].output[0] for k in self.model.consumers(name)] + [None] * (name == self.model.output)
+        return self.groups.sole(self.groups.keys[tensor], readers)
 
     def constant(self, node, k):
         """Input k of the node, None where it has none."""
@@ -120,7 +126,7 @@ class GraphReader:
         tensor = node.input[0]
         if tensor in self.model.static:
             refuse(*self.model.title(node), f"takes the constant {tensor} first")
-        return self.model.values[tensor], self.keys[tensor], self.sole(tensor)
+        return self.model.values[tensor], self.groups.keys[tensor], self.sole(tensor)
 
     def convolution(self, name, kind, attributes, node, _):
         x, key, _ = self.of(node)
@@ -190,9 +196,9 @@ class GraphReader:
         if len(inputs) == 2:
             if kind in ("Sub", "Div") or values[0].ndim != values[1].ndim:
                 refuse(name, kind, f"of two tensors, of shapes {[list(v.shape) for v in values]}, cannot be expressed")
-            return self.groups.add(name, kind, [self.keys[i] for i in inputs],
+            return self.groups.add(name, kind, [self.groups.keys[i] for i in inputs],
                                    type="add" if kind == "Add" else "multiply")
-        first = node.input[0] in self.keys
+        first = node.input[0] in self.groups.keys
         x, constant = values if first else values[::-1]
         axes = (1, x.shape[1], *(1,) * (x.ndim - 2))
         if np.broadcast_shapes(constant.shape, axes) != axes:
@@ -203,7 +209,7 @@ class GraphReader:
         constant = np.broadcast_to(constant, axes).reshape(-1)
         scale, shift = {"Add": (1, constant), "Sub": (1, -constant) if first else (-1, constant), "Mul": (constant, 0),
                         "Div": (1 / constant, 0) if kind == "Div" else None}[kind]
-        key = self.keys[inputs[0]]
+        key = self.groups.keys[inputs[0]]
         group = self.groups.own(key, self.sole(inputs[0]), "conv2d", "linear")
         if kind == "Add" and group is not None and "bn_var" not in group:
             group["bias"] = shrink(group.get("bias", 0) + constant)
@@ -257,7 +263,7 @@ class GraphReader:
     def concatenate(self, name, kind, attributes, node, inputs):
         if attributes["axis"] not in (1, 1 - self.model.values[inputs[0]].ndim) or len(inputs) < len(node.input):
             refuse(name, kind, "only channels of several tensors can be joined")
-        return self.groups.add(name, kind, [self.keys[i] for i in inputs], type="concat")
+        return self.groups.add(name, kind, [self.groups.keys[i] for i in inputs], type="concat")
 
     def shape(self, name, kind, _, node, __):
         x, key, _ = self.of(node)

@@ -13,6 +13,7 @@ random inputs with the model, node by node in FP64 with numpy; it is written onl
 """
 import argparse
 import sys
+from collections import defaultdict
 
 import numpy as np
 import onnx
@@ -65,6 +66,10 @@ class Model:
         self.dimensions = [d.dim_value for d in inputs[0].type.tensor_type.shape.dim]
         self.attributes = [{a.name: onnx.helper.get_attribute_value(a) for a in n.attribute} for n in self.graph.node]
         self.batch = self.dimensions[0] if self.dimensions else 0
+        self.readers = defaultdict(list)
+        for number, node in enumerate(self.graph.node):
+            for tensor in set(node.input):
+                self.readers[tensor].append(number)
         self.operations = OPERATIONS
         self.start(np.zeros((1, 1)))
 
@@ -100,7 +105,8 @@ class Model:
             self.static.add(node.output[0])
 
     def consumers(self, tensor):
-        return [k for k, n in enumerate(self.graph.node) if tensor in n.input]
+        """Numbers of the nodes that read the tensor."""
+        return self.readers[tensor]
 
 
 def check_convolution(name, kind, attributes, weight):

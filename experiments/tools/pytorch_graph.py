@@ -132,10 +132,10 @@ def constant(name, kind, value, channels):
     return np.broadcast_to(values.reshape(-1), channels).astype(np.float64)
 
 
-def join(groups, node, modules, keys):
+def join(groups, node, modules):
     """The group of a sum, product or concatenation."""
     name, kind = title(node, modules)
-    form = JOINS[kind]
+    form, keys = JOINS[kind], groups.keys
     operands = list(node.args[0]) if form == "concat" else list(node.args[:2])
     shape = node.meta["shape"]
     if form == "concat" and (node.args[1:] + tuple(node.kwargs.values()) or (0,))[0] not in (1, 1 - len(shape)):
@@ -167,33 +167,33 @@ def tensor_of(model, path):
 def describe(model, input_shape):
     """The groups of the model: dicts of datasets and attributes, by name. The last one gives the outputs."""
     model, modules = prepared(model)
-    groups, keys, result = Groups(), {}, None
+    groups, result = Groups(), None
     for node in trace(model, input_shape).nodes:
         if node.op == "placeholder":
-            if not keys:
-                keys[node] = "input"
+            if not groups.keys:
+                groups.give(node, "input")
             continue
         if node.op == "output":
-            result = keys.get(node.args[0]) if isinstance(node.args[0], torch.fx.Node) else None
+            result = groups.keys.get(node.args[0]) if isinstance(node.args[0], torch.fx.Node) else None
             if result not in groups.groups:
                 refuse("model", type(model).__name__, "returns more, or something else, than the output of a module")
         elif node.op != "get_attr" and not is_shape(node):
-            keys[node] = operation(groups, node, modules, keys)
+            groups.give(node, operation(groups, node, modules))
     return groups.needed(result)
 
 
-def operation(groups, node, modules, keys):
+def operation(groups, node, modules):
     """The name of the group that gives the value of the node."""
     name, kind = title(node, modules)
     if "shape" not in node.meta:
         refuse(name, kind, "is reached with inputs of unknown shape; the model does not take the input shape given")
     if node.op != "call_module" and kind in JOINS:
-        return join(groups, node, modules, keys)
+        return join(groups, node, modules)
     tensors = [n for n in node.all_input_nodes if not is_shape(n)]
-    if len(tensors) != 1 or tensors[0] not in keys:
+    if len(tensors) != 1 or tensors[0] not in groups.keys:
         refuse(name, kind, f"takes {' and '.join(str(t) for t in tensors) or 'no tensor'}; one tensor is expected")
-    key, shape = keys[tensors[0]], tensors[0].meta["shape"]
-    sole = sum(not is_shape(user) for user in tensors[0].users) == 1
+    key, shape = groups.keys[tensors[0]], tensors[0].meta["shape"]
+    sole = groups.sole(key, lambda value: [user for user in value.users if not is_shape(user)])
     for module in modules_of(node, modules):
         handler = HANDLERS.get(known_class(module))
         if handler is None:

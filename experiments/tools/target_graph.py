@@ -1,4 +1,6 @@
 """The groups of a target file as a graph: their order, and the values of groups without weights."""
+from collections import defaultdict
+
 import h5py
 import numpy as np
 
@@ -8,10 +10,21 @@ INPUT = "input"
 
 
 class Groups:
-    """The groups so far: dicts of the datasets (arrays) and attributes, by name."""
+    """The groups so far: dicts of the datasets (arrays) and attributes, by name; keys[value] is the name of the group
+    that gives a value of the model, and values[name] are all values of that group."""
 
     def __init__(self):
-        self.groups = {}
+        self.groups, self.keys, self.values = {}, {}, defaultdict(set)
+
+    def give(self, value, key):
+        """The group `key` gives the value."""
+        self.keys[value] = key
+        self.values[key].add(value)
+
+    def sole(self, key, readers):
+        """Is a single value computed from those of the group? readers(value) are the values computed from it."""
+        own = self.values[key]
+        return len({reader for value in own for reader in readers(value)} - own) == 1
 
     def add(self, name, kind, inputs, **group):
         for value in group.values():

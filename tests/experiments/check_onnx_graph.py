@@ -114,6 +114,16 @@ def refused(expected, nodes, constants=()):
         program.check(expected in str(error), f"'{error}' lacks '{expected}'")
 
 
+def renamed(folder):
+    """A value with two names, by one of which it is read without its activation; write_target compares."""
+    nodes = [CONV, ("Identity", ["c"], "i", {}), ("Relu", ["i"], "r", {}), ("Add", ["r", "c"], "a", {}),
+             ("Identity", ["a"], "b", {}), ("Relu", ["b"], "out", {})]
+    model = onnx_target.Model(proto(nodes, {"w": normal(4, 3, 3, 3)}, "out"))
+    n, difference = onnx_graph.write_target(os.path.join(folder, "renamed.h5"), model, SHAPE)
+    print(f"two names of a value: {n} groups, the file differs from the model by {difference:.1e}")
+    program.check(n == 3 and difference < 1e-13, f"{n} groups, the file differs by {difference}")
+
+
 def refusals():
     """By the name and operator of the node."""
     pool = {"kernel_shape": [3, 3], "strides": [2, 2]}
@@ -136,6 +146,7 @@ def refusals():
 def main():
     with program.folder() as folder:
         written(folder)
+        renamed(folder)
         refusals()
     program.finish()
 

@@ -89,6 +89,18 @@ class Mixed(nn.Module):
         return self.head(nn.functional.adaptive_avg_pool2d(y, (3, 1)).flatten(1))
 
 
+class Renamed(nn.Module):
+    """The convolution's output has two names, by one of which it is read without its activation."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.drop, self.relu = nn.Conv2d(2, 3, 3), nn.Dropout(), nn.ReLU()
+
+    def forward(self, x):
+        y = self.conv(x)
+        return self.relu(self.drop(y)) + y
+
+
 class Join(nn.Module):
     def __init__(self, function):
         super().__init__()
@@ -171,6 +183,7 @@ def main():
     with program.folder() as folder:
         equal(folder, "ResNet-18, a quarter of its width", resnet18(16), (3, 32, 32))
         equal(folder, "mixed", settled(Mixed()), (3, 12, 11))
+        equal(folder, "two names of a value", Renamed().eval(), (2, 5, 4))
         if program.ALL:
             reconstructed(folder, 2)
         refusals()
