@@ -29,10 +29,22 @@ NORMA_CLAIM_DRAW(near_samples)
     out->x[out->n++] = (double)(1 + number / 2 % 3);
 }
 
-/* Of large gaps; every second case is nearly collinear. */
+/* Of large gaps. Every second case is nearly collinear, where bounds are nearly met. One
+ * direction and a small matrix near the identity add up: no replica comes near a singular matrix.
+ */
 NORMA_CLAIM_DRAW(far_samples)
 {
-    norma_claim_draw_collinear(random, number, out);
+    if (number % 2) { /* a diagonal matrix, corner 5, has no gap */
+        norma_claim_draw_square(random, number % 8 == 5 ? 7 : number, out);
+        return;
+    }
+    int64_t d = norma_claim_integer(random, 4, 6);
+    out->rows = out->columns = d;
+    out->n = 0;
+    norma_claim_append_normals(random, d * d, out);
+    for (int64_t i = 0; i < d * d; i++)
+        out->x[i] = 1 + 0.5 * (double)(i % d) + 1e-8 * ((i % (d + 1) == 0) + 0.1 * out->x[i]);
+    out->n_free = out->n;
 }
 
 /* Two samples at an angle; the first case lies just above the threshold. */

@@ -1,5 +1,6 @@
 /* src/claims/examine: the worst case of a made-up claim, within a block and over blocks in any
- * order; all verdicts. Real claims: tests/experiments/check_claims.py. */
+ * order; all verdicts; nearly collinear samples meet the hypothesis in all replicas. Real claims:
+ * tests/experiments/check_claims.py. */
 #include "tests/harness/harness.h"
 
 #include "src/claims/examine.h"
@@ -83,9 +84,34 @@ static void test_verdicts(void **state)
     assert_int_equal(norma_claim_judge(&claim, merged), NORMA_CLAIM_SHARPER_KNOWN);
 }
 
+/* A case is lost where one replica of a hundred thousand is singular to rounding. */
+static void test_collinear_samples(void **state)
+{
+    static const char *const names[] = {"thesis-c.9-far", "thesis-6.1"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        int64_t at = norma_names_index(&norma_claim_names, names[i]);
+        assert_true(at >= 0);
+        const norma_claim *claim = norma_claim_get(at);
+        for (int64_t number = 0; number < 60; number += 2) {
+            norma_claim_random random = {.seed = 3,
+                                         .stream = {.purpose = NORMA_RNG_CLAIMS, .layer = number}};
+            norma_claim_case c = {0};
+            claim->draw(&random, number, &c);
+            for (int replica = 0; replica < 30; replica++) {
+                norma_claim_sides sides = {0};
+                norma_test_ok(claim->evaluate(&c, &random, &sides));
+                assert_true(sides.met);
+                assert_true(sides.right > 18);
+            }
+        }
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_worst_case),
     cmocka_unit_test(test_verdicts),
+    cmocka_unit_test(test_collinear_samples),
 };
 
 norma_test_main_serial("src.claims", tests)
