@@ -25,6 +25,15 @@ typedef struct norma_deep_shape {
     norma_kernel_shape kernel[NORMA_DEEP_MOST + 1]; /* [1 ... L] */
 } norma_deep_shape;
 
+/* How scales are searched. */
+typedef struct norma_deep_search {
+    int64_t n_starts; /* at most */
+    uint64_t seed;    /* of their scales, with the stream */
+    norma_rng_stream stream;
+    bool (*stops)(void *context); /* asked before every step: must it end? NULL: never */
+    void *context;                /* borrowed */
+} norma_deep_search;
+
 typedef struct norma_deep_report {
     int64_t n_starts, n_iterations; /* of the search; iterations of all starts */
     int64_t rank;                   /* of the Jacobian at random scales, at most n */
@@ -75,12 +84,11 @@ void norma_deep_compose(const norma_deep *deep, double *map);
  * columns from sum c_l on are left alone. */
 void norma_deep_jacobian(const norma_deep *deep, int64_t stride, double *rows);
 
-/* Searches scales for target[c_L][c_0][K] from at most n_starts starts, drawn from (seed, stream):
- * the best answer stays in gamma. A rank below n where sum c_l >= n + L - 1 leaves gamma undefined
- * and is in the report. */
+/* Searches scales for target[c_L][c_0][K] from random starts: the best answer stays in gamma. A
+ * rank below n where sum c_l >= n + L - 1 leaves gamma undefined and is in the report.
+ * NORMA_STOPPED, with gamma undefined, when search->stops asks for it. */
 NORMA_MUST_USE norma_status norma_deep_solve(norma_deep *deep, const double *target,
-                                             int64_t n_starts, uint64_t seed,
-                                             const norma_rng_stream *stream,
+                                             const norma_deep_search *search,
                                              norma_deep_report *report);
 
 /* Shifts for inputs in [lo, hi][c_0 |K|], equal for all taps of a channel, and the target's bias

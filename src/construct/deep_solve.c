@@ -27,6 +27,7 @@ static const double exact = 100;
 typedef struct search {
     norma_deep *d;
     const double *target;
+    const norma_deep_search *how;
     int64_t n, unknowns;
     double *rows;     /* [n][unknowns + n]: Jacobian and damping */
     double *residual; /* [n]: target - map */
@@ -140,13 +141,14 @@ done:
 }
 
 /* Scales drawn anew; then those of the widest layer solved for. */
-static norma_status start(search *s, uint64_t seed, const norma_rng_stream *stream, int64_t number)
+static norma_status start(search *s, int64_t number)
 {
     const norma_deep_shape *shape = &s->d->shape;
     int64_t widest = 1;
     int64_t column = 0;
     norma_nearest about;
-    norma_rng_fill_normal(seed, stream, number * s->unknowns, s->unknowns, scales(s));
+    norma_rng_fill_normal(s->how->seed, &s->how->stream, number * s->unknowns, s->unknowns,
+                          scales(s));
     for (int64_t l = 1; l <= shape->n_layers; l++)
         if (shape->width[l] > shape->width[widest])
             widest = l;
@@ -196,6 +198,8 @@ static norma_status descend(search *s, int64_t *n_steps, double *error)
     for (int k = 0; k < MOST_STEPS && n_idle<STALL && * error> 0; k++) {
         double after = 0;
         double gain = 0;
+        if (s->how->stops && s->how->stops(s->how->context))
+            return NORMA_STOPPED;
         NORMA_TRY(take_step(s, damping, *error, &after, &gain));
         (*n_steps)++;
         if (gain > 0 && after < *error) {
@@ -216,14 +220,13 @@ static norma_status descend(search *s, int64_t *n_steps, double *error)
     return NORMA_OK;
 }
 
-static norma_status run_starts(search *s, int64_t n_starts, uint64_t seed,
-                               const norma_rng_stream *stream, norma_deep_report *report)
+static norma_status run_starts(search *s, norma_deep_report *report)
 {
     double least = INFINITY;
     double root = sqrt((double)s->n);
-    for (int64_t k = 0; k < n_starts && !report->solved; k++) {
+    for (int64_t k = 0; k < s->how->n_starts && !report->solved; k++) {
         double error = 0;
-        NORMA_TRY(start(s, seed, stream, k));
+        NORMA_TRY(start(s, k));
         NORMA_TRY(descend(s, &report->n_iterations, &error));
         report->n_starts++;
         if (!(error < least))
@@ -237,20 +240,22 @@ static norma_status run_starts(search *s, int64_t n_starts, uint64_t seed,
     return NORMA_OK;
 }
 
-norma_status norma_deep_solve(norma_deep *d, const double *target, int64_t n_starts, uint64_t seed,
-                              const norma_rng_stream *stream, norma_deep_report *report)
+norma_status norma_deep_solve(norma_deep *d, const double *target, const norma_deep_search *how,
+                              norma_deep_report *report)
 {
-    search s = {.d = d, .target = target, .n = d->n_equations, .unknowns = d->n_unknowns};
+    search s = {
+        .d = d, .target = target, .how = how, .n = d->n_equations, .unknowns = d->n_unknowns};
     double sigma[2];
     memset(report, 0, sizeof *report);
-    norma_status status = norma_rng_check(stream, (n_starts + 1) * s.unknowns);
+    norma_status status = norma_rng_check(&how->stream, (how->n_starts + 1) * s.unknowns);
     NORMA_GOTO(status, status);
     NORMA_GOTO(status, allocate(&s));
-    norma_rng_fill_normal(seed, stream, n_starts * s.unknowns, s.unknowns, scales(&s));
+    norma_rng_fill_normal(how->seed, &how->stream, how->n_starts * s.unknowns, s.unknowns,
+                          scales(&s));
     NORMA_GOTO(status, find_rank(&s, &report->rank));
     if (report->rank < s.n && s.unknowns >= s.n + d->shape.n_layers - 1)
         goto done;
-    NORMA_GOTO(status, run_starts(&s, n_starts, seed, stream, report));
+    NORMA_GOTO(status, run_starts(&s, report));
     memcpy(scales(&s), s.best, (size_t)s.unknowns * sizeof *s.best);
     norma_deep_update(d);
     norma_deep_jacobian(d, s.unknowns, s.rows);

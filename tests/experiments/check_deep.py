@@ -1,8 +1,10 @@
 """--construction deep: products of frozen layers between scales. Random targets are solved at the theorem's count, with
 kernels in one layer and in two; the network run on inputs is the target's; what the file holds is a product that numpy
-finds in its own way where weights are known; thin layers, one layer, too few scales and wrong kernels are refused or
-said."""
+finds in its own way where weights are known; a signal ends a search, and a resumed run has equal bits; thin layers, one
+layer, too few scales and wrong kernels are refused or said."""
 import os
+import signal
+import subprocess
 
 import h5py
 import numpy as np
@@ -79,6 +81,25 @@ def check_file(folder):
     refused("or one convolution alone", "--target", program.TRAINED, "--output", output)
 
 
+def check_stop(folder):
+    """A replica that would take many minutes is left at once; one that was left is searched anew with equal bits."""
+    endless, straight, stopped = (os.path.join(folder, n) for n in ("endless.h5", "straight.h5", "stopped.h5"))
+    unsolvable = ["--c-out", 6, "--c-in", 6, "--excess", -5]
+    words = [str(a) for a in (*DEEP, *unsolvable, "--starts", 100000, "--output", endless)]
+    process = subprocess.Popen([program.NORMA, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        program.wait_begun(process, endless)
+        process.send_signal(signal.SIGTERM)
+        text = process.communicate(timeout=100)[1]
+    finally:
+        process.kill()
+    program.check(process.returncode == 75 and "SIGTERM" in text, f"stopped: exit {process.returncode}: {text}")
+    several = ["--replicas", 3, "--starts", 20]
+    run(*unsolvable, *several, "--output", straight)
+    program.stop_and_resume([*DEEP[:-1], *unsolvable, *several, "--output", stopped], 1, {})
+    program.check(not differing(variables(straight), variables(stopped)), "a resumed run differs")
+
+
 def main():
     with program.folder() as folder:
         output = os.path.join(folder, "out.h5")
@@ -89,6 +110,7 @@ def main():
         check_solved(output, "a kernel in two layers", 3, "--c-out", 2, "--c-in", 1, "--kernel", "5x4", "--kernels", "3x2+3x3+1x1",
                      "--replicas", 3)
         check_file(folder)
+        check_stop(folder)
         done = run("--c-out", 3, "--c-in", 3, "--excess", -5, "--output", output)
         program.check("least squares" in done.stderr, f"too few scales: {done.stderr}")
         with h5py.File(output) as f:

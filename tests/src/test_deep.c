@@ -15,7 +15,8 @@ static double noise(int64_t k)
 }
 
 static const norma_tensor_spec law = {.distribution = NORMA_DISTRIBUTION_HE_NORMAL, .seed = 6};
-static const norma_rng_stream stream = {.purpose = NORMA_RNG_START_SCALES};
+static const norma_deep_search twenty = {
+    .n_starts = 20, .seed = 3, .stream = {.purpose = NORMA_RNG_START_SCALES}};
 
 /* Kernels 2x1, 1x3 and 2x2: composite 3x4. */
 static norma_deep_shape three_kernels(int64_t first, int64_t second)
@@ -119,7 +120,7 @@ static void test_solution(void **state)
     double map[72] = {0};
     for (int64_t e = 0; e < 72; e++)
         target[e] = noise(e + 40);
-    norma_test_ok(norma_deep_solve(d, target, 20, 3, &stream, &report));
+    norma_test_ok(norma_deep_solve(d, target, &twenty, &report));
     norma_test_check(report.solved && report.rank == 72 && report.rmse <= 100 * report.floor);
     norma_test_check(report.floor < 1e-13 && report.condition > 1 && report.condition < 1e12);
     norma_test_check(report.n_starts >= 1 && report.n_iterations > 2);
@@ -140,21 +141,56 @@ static void test_thin(void **state)
     for (int64_t e = 0; e < 16; e++)
         target[e] = noise(e);
     norma_deep *d = draw(shape);
-    norma_test_ok(norma_deep_solve(d, target, 5, 3, &stream, &report));
+    norma_test_ok(norma_deep_solve(d, target, &twenty, &report));
     norma_test_check(report.rank == 7 && !report.solved && report.n_starts == 0);
     norma_deep_destroy(&d);
     shape.width[2] = 8;
     d = draw(shape);
-    norma_test_ok(norma_deep_solve(d, target, 20, 3, &stream, &report));
+    norma_test_ok(norma_deep_solve(d, target, &twenty, &report));
     norma_test_check(report.rank == 16 && report.solved);
     norma_deep_destroy(&d);
 }
 
+/* Counts down: true at the end. */
+static bool count_down(void *left)
+{
+    return --*(int64_t *)left == 0;
+}
+
+/* Asked before every step of every start, a search ends at once, and otherwise takes the same way.
+ */
+static void test_stop(void **state)
+{
+    (void)state;
+    const norma_deep_shape shape = {
+        .n_layers = 2, .width = {3, 5, 3}, .kernel = {{0, 0}, {1, 1}, {1, 1}}};
+    norma_deep_report report;
+    double target[9];
+    int64_t left = 0;
+    norma_deep_search search = twenty;
+    search.n_starts = 3; /* of too few scales: none solves it */
+    norma_deep *d = draw(shape);
+    for (int64_t e = 0; e < 9; e++)
+        target[e] = noise(e);
+    norma_test_ok(norma_deep_solve(d, target, &search, &report));
+    const norma_deep_report free = report;
+    norma_test_check(!free.solved && free.n_starts == 3);
+    search.stops = count_down;
+    search.context = &left;
+    norma_test_ok(norma_deep_solve(d, target, &search, &report));
+    assert_int_equal(-left, free.n_iterations);
+    norma_test_check(report.n_iterations == free.n_iterations && report.rmse == free.rmse);
+    for (int64_t at = 1; at < free.n_iterations; at += 1 + free.n_iterations / 3) {
+        left = at;
+        assert_int_equal(norma_deep_solve(d, target, &search, &report), NORMA_STOPPED);
+        assert_int_equal(report.n_iterations, at - 1);
+    }
+    norma_deep_destroy(&d);
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_jacobian),
-    cmocka_unit_test(test_run),
-    cmocka_unit_test(test_solution),
-    cmocka_unit_test(test_thin),
+    cmocka_unit_test(test_jacobian), cmocka_unit_test(test_run),  cmocka_unit_test(test_solution),
+    cmocka_unit_test(test_thin),     cmocka_unit_test(test_stop),
 };
 
 norma_test_main_serial("src.deep", tests)

@@ -34,7 +34,7 @@ NORMA_MUST_USE norma_status norma_reconstruct_teacher_init(const norma_config *c
                                                            bool shapes_only,
                                                            norma_reconstruct_cell *cell);
 
-/* What solves the systems where --solver is auto: gammas of minimum norm at any width. */
+/* The solver that --solver auto stands for: it finds gammas of minimum norm at any width. */
 norma_solver norma_reconstruct_teacher_solver(norma_distribution source);
 
 #endif

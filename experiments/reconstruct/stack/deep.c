@@ -225,18 +225,27 @@ static norma_status judge(const norma_stack_place *place, const norma_deep *deep
     return NORMA_OK;
 }
 
+static bool stops(void *queue)
+{
+    return norma_queue_step(queue, 0) == NORMA_STOP_END;
+}
+
 static norma_status solve(const norma_stack_place *place, void *source, double *common,
                           double *layer, double *stages, int64_t n_places)
 {
     norma_deep *deep = source;
     norma_deep_report report;
-    const norma_rng_stream stream = {.purpose = NORMA_RNG_START_SCALES,
-                                     .layer = place->number,
-                                     .replica = place->cell->first_replica + place->replica,
-                                     .cell = place->cell->stream_cell};
-    NORMA_TRY(norma_deep_solve(deep, place->cell->network->layers[place->number].weight,
-                               norma_config_get_integer(place->config, 0, "starts"),
-                               place->cell->seed, &stream, &report));
+    const norma_deep_search search = {
+        .n_starts = norma_config_get_integer(place->config, 0, "starts"),
+        .seed = place->cell->seed,
+        .stream = {.purpose = NORMA_RNG_START_SCALES,
+                   .layer = place->number,
+                   .replica = place->cell->first_replica + place->replica,
+                   .cell = place->cell->stream_cell},
+        .stops = stops,
+        .context = place->queue};
+    NORMA_TRY(norma_deep_solve(deep, place->cell->network->layers[place->number].weight, &search,
+                               &report));
     NORMA_TRY(judge(place, deep, &report));
     const double values[] = {report.solved,
                              report.floor,

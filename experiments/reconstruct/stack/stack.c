@@ -162,28 +162,34 @@ static norma_status measure_layer(const norma_stack_place *place, const norma_st
     return NORMA_OK;
 }
 
-norma_status norma_stack_measure(const norma_config *config, const norma_reconstruct_inputs *inputs,
-                                 const norma_stack_layout *layout, int64_t number, int64_t replica,
+norma_status norma_stack_measure(const norma_stack_run *run, int64_t number, int64_t replica,
                                  norma_stack_record *record)
 {
+    const norma_config *config = run->job->config;
+    const norma_stack_layout *layout = &run->layout;
     norma_reconstruct_cell cell;
     void **sources = NULL;
-    norma_status status = norma_reconstruct_cell_init(config, inputs, number, false, &cell);
+    norma_status status = norma_reconstruct_cell_init(config, run->inputs, number, false, &cell);
     NORMA_GOTO(status, status);
     NORMA_GOTO(status, NORMA_CALLOC(sources, cell.n_layers));
     if (cell.target_per_replica)
         NORMA_GOTO(status, norma_reconstruct_fill_target(&cell, cell.first_replica + replica));
-    norma_stack_place place = {.config = config, .cell = &cell, .replica = replica};
+    norma_stack_place place = {
+        .config = config, .cell = &cell, .replica = replica, .queue = run->queue};
     for (place.number = 0; place.number < cell.n_layers; place.number++) {
         if (!cell.layers[place.number].wanted)
             continue;
+        if (norma_queue_step(run->queue, 0) == NORMA_STOP_END) {
+            status = NORMA_STOPPED;
+            goto done;
+        }
         status = measure_layer(&place, layout, &sources[place.number], record);
         if (status != NORMA_OK)
             norma_status_context(status, "cell %lld, replica %lld, layer %lld: ", (long long)number,
                                  (long long)replica, (long long)place.number);
         NORMA_GOTO(status, status);
     }
-    status = norma_stack_run_network(&place, inputs, layout, sources, record->outputs);
+    status = norma_stack_run_network(&place, run->inputs, layout, sources, record->outputs);
 done:
     for (int64_t i = 0; sources && i < cell.n_layers; i++)
         layout->kind->destroy(&sources[i]);

@@ -12,12 +12,13 @@
 #include "experiments/reconstruct/setup.h"
 #include "io/result/result_read.h"
 
-/* A layer of a cell and the replica that is drawn. All borrowed. */
+/* A layer of a cell, and the replica that is drawn. All borrowed. */
 typedef struct norma_stack_place {
     const norma_config *config;
     const norma_reconstruct_cell *cell;
     int64_t number; /* of the target layer */
     int64_t replica;
+    norma_queue *queue; /* which solve asks whether the run stops; others do without */
 } norma_stack_place;
 
 /* The source of a layer. */
@@ -73,8 +74,9 @@ typedef struct norma_stack_kind {
     norma_status (*create)(const norma_stack_place *place, void **source);
     void (*destroy)(void **source);
 
-    /* Solves it. Fills the common numbers condition_number, digits_left, max_abs_gamma, and those
-     * of the kind: layer[n_layer_variables], stages[n_stage_variables][n_places]. */
+    /* Solves it; NORMA_STOPPED when the run stops. Fills the common numbers condition_number,
+     * digits_left, max_abs_gamma, and those of the kind: layer[n_layer_variables],
+     * stages[n_stage_variables][n_places]. */
     norma_status (*solve)(const norma_stack_place *place, void *source, double *common,
                           double *layer, double *stages, int64_t n_places);
 
@@ -151,12 +153,6 @@ NORMA_MUST_USE norma_status norma_stack_record_init(const norma_stack_layout *la
                                                     norma_stack_record *record);
 void norma_stack_record_clear(norma_stack_record *record);
 
-/* Draws, solves, opens and runs a replica of a cell. Local. */
-NORMA_MUST_USE norma_status norma_stack_measure(const norma_config *config,
-                                                const norma_reconstruct_inputs *inputs,
-                                                const norma_stack_layout *layout, int64_t cell,
-                                                int64_t replica, norma_stack_record *record);
-
 /* Runs the sources of place->cell, NULL where the target's own layer stays, and the target on the
  * images or on drawn inputs: outputs[NORMA_N_STACK_OUTPUTS]. Local. */
 NORMA_MUST_USE norma_status norma_stack_run_network(const norma_stack_place *place,
@@ -172,6 +168,11 @@ typedef struct norma_stack_run {
     norma_job_context *job; /* borrowed */
     norma_queue *queue;     /* owned */
 } norma_stack_run;
+
+/* Draws, solves, opens and runs a replica of a cell. NORMA_STOPPED when the run stops: the replica
+ * is left and must be computed anew. Local. */
+NORMA_MUST_USE norma_status norma_stack_measure(const norma_stack_run *run, int64_t cell,
+                                                int64_t replica, norma_stack_record *record);
 
 /* Sizes of all cells. Local. */
 NORMA_MUST_USE norma_status norma_stack_layout_init(const norma_config *config,

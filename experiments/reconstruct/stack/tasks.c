@@ -199,11 +199,8 @@ static norma_status compute(void *context, int64_t task)
     int64_t replica = task % run->layout.n_replicas;
     norma_stack_record record = {0};
     norma_status status = NORMA_OK;
-    if (norma_queue_step(run->queue, 0) == NORMA_STOP_END)
-        return NORMA_STOPPED;
     NORMA_GOTO(status, norma_stack_record_init(&run->layout, &record));
-    NORMA_GOTO(status, norma_stack_measure(run->job->config, run->inputs, &run->layout, cell,
-                                           replica, &record));
+    NORMA_GOTO(status, norma_stack_measure(run, cell, replica, &record));
     NORMA_GOTO(status, norma_stack_output_write_local(run, cell, replica, &record));
     print_record(&run->layout, task, &record);
     NORMA_GOTO(status, norma_queue_keep_local(run->queue, task, record.numbers,
