@@ -155,7 +155,7 @@ NORMA_MUST_USE norma_status norma_layer_fold(norma_layer *layer, const double *g
  * each other (NORMA_CONFIG, naming the layer, what it gets and what it expects). With unknown image
  * extents only channel counts are checked, a linear layer can follow only a linear one or a global
  * average, and all layers must be convolutional or linear. A value that no layer reads, but for
- * that of the last one, is refused. */
+ * that of the last one, is refused, and so are more than 10^12 values of one image. */
 NORMA_MUST_USE norma_status norma_network_infer_shapes(norma_network *network);
 
 /* A chain of the same layers with weights of its own. Caller owns *out. NORMA_MEMORY. */

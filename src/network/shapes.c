@@ -5,6 +5,10 @@
 #include "src/operators/elementwise.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+
+/* Values of one image that a layer may give, so that sums over layers and bytes fit 64 bits. */
+#define MAX_VALUES 1000000000000
 
 /* Extent of a convolution's or pool's output along one axis; n = 0 (unknown) stays 0. */
 static norma_status window_extent(const norma_layer *layer, int axis, int64_t n, int64_t *out)
@@ -106,6 +110,21 @@ static const char *input_name(const norma_network *network, const norma_layer *l
     return from < 0 ? "input" : network->layers[from].name;
 }
 
+/* The shape `next` of input number k does not fit `before`, that of the inputs before it. */
+static norma_status fail_joined(const norma_network *network, const norma_layer *layer, int64_t k,
+                                norma_shape next, norma_shape before)
+{
+    char others[NORMA_LAYER_NAME_LENGTH + 2] = "the inputs before it";
+    if (k == 1)
+        (void)snprintf(others, sizeof others, "'%s'", input_name(network, layer, 0));
+    return NORMA_FAIL(NORMA_CONFIG,
+                      "layer %s (%s): '%s' gives it %" PRId64 " x %" PRId64 " x %" PRId64
+                      " values, which do not fit the %" PRId64 " x %" PRId64 " x %" PRId64 " of %s",
+                      layer->name, norma_layer_kind_name(layer->kind),
+                      input_name(network, layer, k), next.channels, next.height, next.width,
+                      before.channels, before.height, before.width, others);
+}
+
 /* Sums, products and concatenations: the shapes of all inputs together. */
 static norma_status infer_joined(const norma_network *network, norma_layer *layer)
 {
@@ -121,13 +140,7 @@ static norma_status infer_joined(const norma_network *network, norma_layer *laye
             fits = norma_elementwise_shape(joined, next, &joined);
         }
         if (!fits)
-            return NORMA_FAIL(
-                NORMA_CONFIG,
-                "layer %s (%s): '%s' gives it %" PRId64 " x %" PRId64 " x %" PRId64
-                " values, which do not fit the %" PRId64 " x %" PRId64 " x %" PRId64 " of '%s'",
-                layer->name, norma_layer_kind_name(layer->kind), input_name(network, layer, k),
-                next.channels, next.height, next.width, before.channels, before.height,
-                before.width, input_name(network, layer, k - 1));
+            return fail_joined(network, layer, k, next, before);
     }
     layer->output = joined;
     return NORMA_OK;
@@ -201,8 +214,18 @@ static norma_status check_read(const norma_network *network)
     return status;
 }
 
+static norma_status check_size(const char *kind, const char *name, norma_shape shape)
+{
+    double n = (double)shape.channels * (double)shape.height * (double)shape.width;
+    if (n <= (double)MAX_VALUES)
+        return NORMA_OK;
+    return NORMA_FAIL(NORMA_CONFIG, "%s%s gives %g values of one image, the limit is %g", kind,
+                      name, n, (double)MAX_VALUES);
+}
+
 norma_status norma_network_infer_shapes(norma_network *network)
 {
+    NORMA_TRY(check_size("", "input_shape", network->input));
     for (int64_t l = 0; l < network->n_layers; l++) {
         norma_layer *layer = &network->layers[l];
         if (norma_layer_has_kernel(layer))
@@ -210,6 +233,7 @@ norma_status norma_network_infer_shapes(norma_network *network)
                                    norma_network_input_shape(network, layer, 0)));
         else
             NORMA_TRY(infer_node(network, layer));
+        NORMA_TRY(check_size("layer ", layer->name, layer->hidden));
     }
     return check_read(network);
 }

@@ -132,6 +132,12 @@ def unread(f):
     f.copy("layers/block two b", "layers/dead end")
 
 
+def large(width):
+    def change(f):
+        f.attrs["input_shape"] = [2, 1000000, width]
+    return change
+
+
 def no_shape(f):
     del f.attrs["input_shape"]
     f["layers/stem"].attrs.update(type="add", inputs=["input", "input"])
@@ -148,6 +154,10 @@ BAD = [
     ("attribute inputs is not a text", spoil(residual_network, attribute("stem", "inputs", 3))),
     ("layer add two (add): 'stem' gives it 4 x 9 x 8 values, which do not fit the 6 x 5 x 2 of 'block two b'",
      spoil(residual_network, attribute("add two", "inputs", ["block two b", "stem"]))),
+    ("'001' gives it 4 x 10 x 9 values, which do not fit the 8 x 5 x 5 of the inputs before it",
+     spoil(all_operators, attribute("007", "inputs", ["006", "002", "001"]))),
+    ("input_shape gives 2e+12 values of one image, the limit is 1e+12", spoil(residual_network, large(1000000))),
+    ("layer stem gives 1.6e+12 values of one image", spoil(residual_network, large(400000))),
     ("layer 007 (concat): '001' gives it", spoil(all_operators, attribute("007", "inputs", ["006", "001"]))),
     ("layer 008 (batchnorm) has 12 channels but gets 4 x ", spoil(all_operators, attribute("008", "inputs", "002"))),
     ("layer block one a expects 4 input channels but gets 6",
