@@ -30,16 +30,11 @@ static void list_free_keys(const char *keys[MOST_KEYS])
 static norma_status find_command(const norma_call *call, const norma_merge_about *about,
                                  const norma_command **out)
 {
-    for (const char *line = about->configuration; line; line = strchr(line, '\n')) {
-        line += *line == '\n' ? 1 : 0;
-        size_t length = strcspn(line, ":\n");
-        for (int i = 0; call->sections[i] && line[length] == ':'; i++)
-            if (strlen(call->sections[i]) == length &&
-                strncmp(line, call->sections[i], length) == 0) {
-                *out = call->commands[i];
-                return NORMA_OK;
-            }
-    }
+    for (int i = 0; call->sections[i]; i++)
+        if (norma_config_has_section(about->configuration, call->sections[i])) {
+            *out = call->commands[i];
+            return NORMA_OK;
+        }
     return NORMA_FAIL(NORMA_CONFIG, "%s: its configuration names no subcommand of norma",
                       about->path);
 }

@@ -22,17 +22,12 @@ static norma_status read_result(MPI_Comm comm, const norma_command *command, con
 {
     norma_result_reader *reader = NULL;
     norma_status status = NORMA_OK;
-    size_t n = strlen(command->name);
     NORMA_GOTO(status, norma_result_reader_open(comm, path, &reader));
     NORMA_GOTO(status, norma_result_reader_text(reader, "/configuration", text));
     *length = (int64_t)strlen(*text);
-    for (const char *line = *text; line; line = strchr(line, '\n')) {
-        line += *line == '\n' ? 1 : 0;
-        if (strncmp(line, command->name, n) == 0 && line[n] == ':')
-            goto done;
-    }
-    status =
-        NORMA_FAIL(NORMA_CONFIG, "%s: holds no configuration of norma %s", path, command->name);
+    if (!norma_config_has_section(*text, command->name))
+        status =
+            NORMA_FAIL(NORMA_CONFIG, "%s: holds no configuration of norma %s", path, command->name);
 done:
     norma_result_reader_close(&reader);
     return status;

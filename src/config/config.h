@@ -41,6 +41,9 @@ NORMA_MUST_USE norma_status norma_config_parse(const norma_command *command, int
 NORMA_MUST_USE norma_status norma_config_apply(norma_config *config, const char *const *sections,
                                                const char *path, const char *text, int64_t length);
 
+/* Does a text of norma_config_write hold the section of this command? */
+bool norma_config_has_section(const char *text, const char *command);
+
 /* Fills in defaults, checks required options, builds the sweep. NORMA_LIMIT for too many cells. */
 NORMA_MUST_USE norma_status norma_config_settle(norma_config *config);
 

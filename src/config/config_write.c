@@ -74,3 +74,14 @@ norma_status norma_config_write(const norma_config *config, char **text)
             append_item(&config->items[i], &out);
     return norma_text_take(&out, text);
 }
+
+bool norma_config_has_section(const char *text, const char *command)
+{
+    size_t length = strlen(command);
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n' ? 1 : 0;
+        if (strncmp(line, command, length) == 0 && line[length] == ':')
+            return true;
+    }
+    return false;
+}
