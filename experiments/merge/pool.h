@@ -1,6 +1,6 @@
 #ifndef NORMA_EXPERIMENTS_MERGE_POOL_H
 #define NORMA_EXPERIMENTS_MERGE_POOL_H
-/* What results hold of all replicas together, as the subcommands compute it. Local. */
+/* The values that are computed from all replicas of a cell, as the subcommands do it. Local. */
 #include <stdint.h>
 
 /* how: "mean"; "ci95", the half width of its 95% confidence interval; "quantile P". values[n], one

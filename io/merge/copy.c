@@ -6,6 +6,7 @@
  */
 #include "io/merge/copy.h"
 
+#include "io/result/compare.h"
 #include "src/base/index.h"
 #include "src/base/mem.h"
 
@@ -36,13 +37,6 @@ typedef struct copier {
     bool is_shared; /* values that pieces with different replicas must have in common */
 } copier;
 
-/* Times, rates and memory differ from run to run. */
-static bool is_measurement(const norma_merge_variable *variable)
-{
-    const char *units = variable->units ? variable->units : "";
-    return strcmp(units, "s") == 0 || strcmp(units, "1e9 s-1") == 0 || strcmp(units, "byte") == 0;
-}
-
 static void init(copier *c, const norma_merge_layout *layout)
 {
     const norma_merge_group *group = c->group;
@@ -59,7 +53,8 @@ static void init(copier *c, const norma_merge_layout *layout)
         if (strcmp(axis->name, "replica") == 0)
             c->replica = group->n_axes + d;
     }
-    c->is_shared = group->joins_replicas && c->replica < 0 && !is_measurement(variable);
+    c->is_shared = group->joins_replicas && c->replica < 0 &&
+                   !norma_compare_is_measurement_local(variable->units);
     int64_t row = c->size;
     c->cut = c->n - 1;
     while (c->cut > 0 && row * c->extents[c->cut] <= slab_bytes)
@@ -132,7 +127,7 @@ static void fill_missing(norma_type type, unsigned char *out, int64_t n)
 
 /* --- one piece ------------------------------------------------------------------------------- */
 
-/* What of a piece lies in the slab: the same ranges in every cell. */
+/* The part of a piece that lies in the slab: the same ranges in every cell. */
 typedef struct overlap {
     hid_t dataset;
     int n_leading, n; /* dimensions in the piece */

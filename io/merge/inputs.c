@@ -52,31 +52,12 @@ norma_status norma_merge_inputs_file_local(norma_merge_inputs *inputs, int64_t i
     return NORMA_OK;
 }
 
-/* Does the file have the path? Every group above it must be there to ask. */
-static bool exists(hid_t file, const char *path)
-{
-    char part[NORMA_NAME_LENGTH];
-    size_t length = strlen(path);
-    if (strcmp(path, "/") == 0)
-        return true;
-    if (length >= sizeof part)
-        return false;
-    for (size_t k = 1; k <= length; k++)
-        if (path[k] == '/' || path[k] == '\0') {
-            memcpy(part, path, k);
-            part[k] = '\0';
-            if (H5Lexists(file, part, H5P_DEFAULT) <= 0)
-                return false;
-        }
-    return true;
-}
-
 norma_status norma_merge_inputs_has_local(norma_merge_inputs *inputs, int64_t i, const char *group,
                                           bool *out)
 {
     hid_t file = H5I_INVALID_HID;
     NORMA_TRY(norma_merge_inputs_file_local(inputs, i, &file));
-    *out = exists(file, group);
+    *out = norma_h5_exists_local(file, group);
     return NORMA_OK;
 }
 
@@ -86,7 +67,7 @@ norma_status norma_merge_inputs_group_local(norma_merge_inputs *inputs, int64_t 
     hid_t file = H5I_INVALID_HID;
     *group = H5I_INVALID_HID;
     NORMA_TRY(norma_merge_inputs_file_local(inputs, i, &file));
-    *found = exists(file, path);
+    *found = norma_h5_exists_local(file, path);
     if (!*found)
         return NORMA_OK;
     *group = H5Gopen2(file, path, H5P_DEFAULT);
@@ -96,7 +77,7 @@ norma_status norma_merge_inputs_group_local(norma_merge_inputs *inputs, int64_t 
     return NORMA_OK;
 }
 
-/* --- what a file says of itself -------------------------------------------------------------- */
+/* --- its provenance -------------------------------------------------------------------------- */
 
 static norma_status check_state(const char *path, const char *version, const char *state)
 {
@@ -139,21 +120,14 @@ static norma_status check(hid_t file, const char *path)
 
 static norma_status read_configuration(hid_t file, const char *path, char **out)
 {
-    hid_t set = H5I_INVALID_HID;
-    hid_t type = H5I_INVALID_HID;
-    norma_status status = NORMA_OK;
-    if (!exists(file, "/configuration"))
+    if (!norma_h5_exists_local(file, "/configuration"))
         return NORMA_FAIL(NORMA_CONFIG, "%s holds no configuration", path);
-    set = H5Dopen2(file, "/configuration", H5P_DEFAULT);
-    type = H5Dget_type(set);
-    if (set < 0 || H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0)
-        status = NORMA_FAIL(NORMA_CONFIG, "%s: /configuration is no text of norma's", path);
-    if (status == NORMA_OK)
-        status = NORMA_CALLOC(*out, (int64_t)H5Tget_size(type) + 1);
-    if (status == NORMA_OK && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *out) < 0)
-        status = NORMA_H5_FAIL(NORMA_CONFIG, "%s: /configuration cannot be read", path);
-    H5Tclose(type);
-    H5Dclose(set);
+    hid_t set = H5Dopen2(file, "/configuration", H5P_DEFAULT);
+    norma_status status = set < 0 ? NORMA_OK : norma_h5_read_text_local(set, out);
+    if (status == NORMA_OK && !*out)
+        status = NORMA_FAIL(NORMA_CONFIG, "%s: /configuration is no text", path);
+    if (set >= 0)
+        H5Dclose(set);
     return status;
 }
 
@@ -164,7 +138,7 @@ static norma_status read_replicas(hid_t file, norma_merge_about *about)
     hsize_t length = 0;
     int64_t *numbers = NULL;
     norma_status status = NORMA_OK;
-    if (!exists(file, "/replica"))
+    if (!norma_h5_exists_local(file, "/replica"))
         return NORMA_OK;
     hid_t set = H5Dopen2(file, "/replica", H5P_DEFAULT);
     hid_t space = H5Dget_space(set);
@@ -207,7 +181,7 @@ static norma_status read_about(hid_t file, norma_merge_about *about)
         if (result < 0)
             return NORMA_H5_FAIL(NORMA_CONFIG, "%s: its seed cannot be read", about->path);
     }
-    about->has_cells = exists(file, "/cells");
+    about->has_cells = norma_h5_exists_local(file, "/cells");
     NORMA_TRY(read_configuration(file, about->path, &about->configuration));
     return read_replicas(file, about);
 }

@@ -9,7 +9,7 @@
 
 typedef struct norma_merge_inputs norma_merge_inputs;
 
-/* What a file says of itself. All texts are owned by the inputs; NULL where there is none. */
+/* The provenance of a file. All texts are owned by the inputs; NULL where there is none. */
 typedef struct norma_merge_about {
     const char *path; /* borrowed from the caller */
     char *configuration;

@@ -1,5 +1,6 @@
 #include "io/merge/layout.h"
 
+#include "io/result/provenance.h"
 #include "src/base/mem.h"
 
 #include <hdf5_hl.h>
@@ -245,26 +246,6 @@ static norma_status read_dimensions(walk *w, hid_t dataset, norma_merge_variable
                : NORMA_OK;
 }
 
-/* A scalar text. */
-static norma_status read_text(hid_t dataset, char **out)
-{
-    hid_t type = H5Dget_type(dataset);
-    norma_status status = NORMA_CALLOC(*out, (int64_t)H5Tget_size(type) + 1);
-    if (status == NORMA_OK && (H5Tis_variable_str(type) > 0 ||
-                               H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *out) < 0))
-        status = NORMA_H5_FAIL(NORMA_CONFIG, "a text cannot be read");
-    H5Tclose(type);
-    return status;
-}
-
-static bool is_text(hid_t dataset)
-{
-    hid_t type = H5Dget_type(dataset);
-    bool text = H5Tget_class(type) == H5T_STRING;
-    H5Tclose(type);
-    return text;
-}
-
 static void clear_variable(norma_merge_variable *variable)
 {
     norma_mem_free(variable->units);
@@ -283,14 +264,6 @@ static void rename_used(const norma_merge_group *group, norma_merge_variable *va
             snprintf(variable->renamed, NORMA_NAME_LENGTH, "%.200s_used", variable->name);
 }
 
-/* The provenance of a run, which a merge writes anew. */
-static bool is_provenance(const char *group, const char *name)
-{
-    return strcmp(group, "/") == 0 &&
-           (strcmp(name, "configuration") == 0 || strcmp(name, "command_line") == 0 ||
-            strcmp(name, "history") == 0);
-}
-
 static norma_status add_variable(walk *w, hid_t dataset, const char *name)
 {
     norma_merge_layout *layout = w->layout;
@@ -298,15 +271,16 @@ static norma_status add_variable(walk *w, hid_t dataset, const char *name)
     norma_status status = NORMA_OK;
     int64_t at = 0;
     copy_name(variable.name, name);
-    if (is_provenance(piece_of(w->group, w->number)->path, name))
+    /* The merge writes its own. */
+    if (strcmp(piece_of(w->group, w->number)->path, "/") == 0 &&
+        norma_provenance_has_dataset_local(name))
         return NORMA_OK;
     rename_used(w->group, &variable);
     NORMA_GOTO(status,
                read_texts(dataset, &variable.units, &variable.long_name, &variable.meanings));
     NORMA_GOTO(status, norma_h5_get_text_local(dataset, NORMA_POOLED, &variable.pooled));
-    if (is_text(dataset))
-        NORMA_GOTO(status, read_text(dataset, &variable.text));
-    else {
+    NORMA_GOTO(status, norma_h5_read_text_local(dataset, &variable.text));
+    if (!variable.text) {
         NORMA_GOTO(status, read_type(dataset, name, variable.meanings != NULL, &variable.type));
         NORMA_GOTO(status, read_dimensions(w, dataset, &variable));
     }

@@ -1,6 +1,7 @@
 #include "io/result/compare.h"
 
 #include "io/result/h5.h"
+#include "io/result/provenance.h"
 #include "mpi/runtime/agree.h"
 #include "mpi/runtime/log.h"
 #include "src/base/mem.h"
@@ -33,16 +34,22 @@ typedef struct pair {
     bool missing_differs;      /* NaN or an infinity in one file only */
 } pair;
 
+bool norma_compare_is_measurement_local(const char *units)
+{
+    static const char *const all[] = {"s", "1e9 s-1", "byte"};
+    for (size_t i = 0; units && i < sizeof all / sizeof all[0]; i++)
+        if (strcmp(units, all[i]) == 0)
+            return true;
+    return false;
+}
+
 static bool is_measurement(hid_t dataset)
 {
-    static const char *const units[] = {"s", "1e9 s-1", "byte"};
-    char *text = NULL;
-    bool found = false;
-    if (norma_h5_get_text_local(dataset, "units", &text) != NORMA_OK)
+    char *units = NULL;
+    if (norma_h5_get_text_local(dataset, "units", &units) != NORMA_OK)
         norma_status_clear();
-    for (size_t i = 0; text && i < sizeof units / sizeof units[0]; i++)
-        found = found || strcmp(text, units[i]) == 0;
-    norma_mem_free(text);
+    bool found = norma_compare_is_measurement_local(units);
+    norma_mem_free(units);
     return found;
 }
 
@@ -208,9 +215,7 @@ static norma_status report_pair(comparison *c, pair *p, const char *path)
 
 static norma_status compare_dataset(comparison *c, const char *path)
 {
-    /* Provenance: how a file came about. Texts too long for an attribute are datasets. */
-    if (strcmp(path, "/configuration") == 0 || strcmp(path, "/command_line") == 0 ||
-        strcmp(path, "/history") == 0)
+    if (path[0] == '/' && norma_provenance_has_dataset_local(path + 1))
         return NORMA_OK;
     hid_t mine = H5Dopen2(c->files[1 - c->lacking], path, H5P_DEFAULT);
     if (mine < 0)

@@ -14,6 +14,10 @@ typedef struct norma_compare_options {
     int64_t n_differing; /* out: those among them that differ, or that one file lacks */
 } norma_compare_options;
 
+/* Does a variable in these units (NULL: none) hold times, rates or memory, which differ from run to
+ * run? Local. */
+bool norma_compare_is_measurement_local(const char *units);
+
 /* Compares every variable and coordinate of two result files and prints one line on stdout for each
  * that differs: its largest difference, where that is, and how many values differ. A value differs
  * where |a - b| exceeds tolerance times the largest absolute value of the variable in both files; a

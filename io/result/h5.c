@@ -91,6 +91,24 @@ norma_status norma_h5_wrote_local(bool succeeded, const char *file, int line, co
     return status;
 }
 
+bool norma_h5_exists_local(hid_t file, const char *path)
+{
+    char part[256];
+    size_t length = strlen(path);
+    if (strcmp(path, "/") == 0)
+        return true;
+    if (length >= sizeof part)
+        return false;
+    for (size_t i = 1; i <= length; i++)
+        if (path[i] == '/' || path[i] == '\0') {
+            memcpy(part, path, i);
+            part[i] = '\0';
+            if (H5Lexists(file, part, H5P_DEFAULT) <= 0)
+                return false;
+        }
+    return true;
+}
+
 bool norma_h5_is_hdf5_local(const char *path)
 {
     static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
@@ -234,12 +252,20 @@ norma_status norma_h5_set_numbers(hid_t object, const char *name, hid_t file_typ
     return write_attribute(object, name, file_type, memory_type, n, values);
 }
 
-static norma_status read_text(hid_t attribute, hid_t type, char **text)
+/* Reads an attribute or a dataset as it is stored. */
+static herr_t read_stored(hid_t object, hid_t type, void *out)
+{
+    return H5Iget_type(object) == H5I_ATTR
+               ? H5Aread(object, type, out)
+               : H5Dread(object, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out);
+}
+
+static norma_status read_string(hid_t object, hid_t type, char **text)
 {
     if (H5Tis_variable_str(type) > 0) {
         char *found = NULL;
-        if (H5Aread(attribute, type, &found) < 0)
-            return NORMA_H5_FAIL(NORMA_CONFIG, "cannot read a text attribute");
+        if (read_stored(object, type, &found) < 0)
+            return NORMA_H5_FAIL(NORMA_CONFIG, "cannot read a text");
         *text = norma_mem_strdup(found ? found : "");
         H5free_memory(found);
         return *text ? NORMA_OK : NORMA_MEMORY;
@@ -247,29 +273,41 @@ static norma_status read_text(hid_t attribute, hid_t type, char **text)
     size_t size = H5Tget_size(type);
     char *fixed = NULL;
     NORMA_TRY(NORMA_CALLOC(fixed, (int64_t)size + 1));
-    if (H5Aread(attribute, type, fixed) < 0) {
+    if (read_stored(object, type, fixed) < 0) {
         norma_mem_free(fixed);
-        return NORMA_H5_FAIL(NORMA_CONFIG, "cannot read a text attribute");
+        return NORMA_H5_FAIL(NORMA_CONFIG, "cannot read a text");
     }
     *text = fixed;
     return NORMA_OK;
 }
 
-norma_status norma_h5_get_text_local(hid_t object, const char *name, char **text)
+/* Takes over `type` and `space` of the object. */
+static norma_status read_text(hid_t object, hid_t type, hid_t space, char **text)
 {
     norma_status status = NORMA_OK;
+    if (H5Tget_class(type) == H5T_STRING && H5Sget_simple_extent_npoints(space) == 1)
+        status = read_string(object, type, text);
+    H5Sclose(space);
+    H5Tclose(type);
+    return status;
+}
+
+norma_status norma_h5_get_text_local(hid_t object, const char *name, char **text)
+{
     *text = NULL;
     if (H5Aexists(object, name) <= 0)
         return NORMA_OK;
     hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
-    hid_t type = H5Aget_type(attribute);
-    hid_t space = H5Aget_space(attribute);
-    if (H5Tget_class(type) == H5T_STRING && H5Sget_simple_extent_npoints(space) == 1)
-        status = read_text(attribute, type, text);
-    H5Sclose(space);
-    H5Tclose(type);
+    norma_status status =
+        read_text(attribute, H5Aget_type(attribute), H5Aget_space(attribute), text);
     H5Aclose(attribute);
     return status;
+}
+
+norma_status norma_h5_read_text_local(hid_t dataset, char **text)
+{
+    *text = NULL;
+    return read_text(dataset, H5Dget_type(dataset), H5Dget_space(dataset), text);
 }
 
 void norma_h5_warn_of_kernel_local(hid_t file, const char *path)

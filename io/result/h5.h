@@ -44,6 +44,10 @@ NORMA_MUST_USE norma_status norma_h5_open_local(const char *path, hid_t *id);
  * computed from it may differ in its last bits. Local. */
 void norma_h5_warn_of_kernel_local(hid_t file, const char *path);
 
+/* Does the file have the path and every group above it? H5Lexists needs the groups to be there.
+ * Local. */
+bool norma_h5_exists_local(hid_t file, const char *path);
+
 /* True when the file begins with HDF5's signature (at 0 or at a power of two from 512 on). Local.
  */
 bool norma_h5_is_hdf5_local(const char *path);
@@ -71,5 +75,9 @@ NORMA_MUST_USE norma_status norma_h5_set_numbers(hid_t object, const char *name,
  * with norma_mem_free; *text = NULL when there is no such attribute or it is no scalar text.
  * Local. */
 NORMA_MUST_USE norma_status norma_h5_get_text_local(hid_t object, const char *name, char **text);
+
+/* The same for a dataset that is a text (result files store a fixed length, h5py a variable one):
+ * *text = NULL when it is no scalar text. */
+NORMA_MUST_USE norma_status norma_h5_read_text_local(hid_t dataset, char **text);
 
 #endif

@@ -195,13 +195,7 @@ static norma_status print_configuration(hid_t file)
     if (H5Lexists(file, "configuration", H5P_DEFAULT) <= 0)
         return NORMA_OK;
     hid_t dataset = H5Dopen2(file, "configuration", H5P_DEFAULT);
-    hid_t type = H5Dget_type(dataset);
-    norma_status status = NORMA_OK;
-    if (dataset >= 0 && H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0) {
-        status = NORMA_CALLOC(text, (int64_t)H5Tget_size(type) + 1);
-        if (status == NORMA_OK && H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0)
-            status = NORMA_H5_FAIL(NORMA_CONFIG, "the configuration cannot be read");
-    }
+    norma_status status = norma_h5_read_text_local(dataset, &text);
     if (status == NORMA_OK && text) {
         norma_log_result("# configuration");
         for (char *line = text; *line;) {
@@ -213,7 +207,6 @@ static norma_status print_configuration(hid_t file)
         }
     }
     norma_mem_free(text);
-    H5Tclose(type);
     H5Dclose(dataset);
     return status;
 }

@@ -226,6 +226,15 @@ norma_status norma_provenance_write(norma_result *file, const norma_runtime *run
                                    provenance->configuration);
 }
 
+bool norma_provenance_has_dataset_local(const char *name)
+{
+    static const char *const all[] = {"configuration", "command_line", "history"};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (strcmp(name, all[i]) == 0)
+            return true;
+    return false;
+}
+
 norma_status norma_provenance_describe_local(char **out)
 {
     norma_text text;

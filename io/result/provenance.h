@@ -25,6 +25,10 @@ typedef struct norma_provenance {
 NORMA_MUST_USE norma_status norma_provenance_write(norma_result *file, const norma_runtime *runtime,
                                                    const norma_provenance *provenance);
 
+/* Is a dataset of the root, named without the slash, part of the provenance? Texts that are too
+ * long for an attribute are datasets. Local. */
+bool norma_provenance_has_dataset_local(const char *name);
+
 /* "0.2.0"; a constant. Local. */
 const char *norma_provenance_version_local(void);
 

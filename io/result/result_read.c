@@ -59,67 +59,23 @@ done:
     return status;
 }
 
-/* True when `path` and every group above it exist: H5Lexists needs the groups above to
- * exist. */
-static bool exists_root(const norma_result_reader *reader, const char *path)
-{
-    char part[256];
-    size_t length = strlen(path);
-    if (length >= sizeof part)
-        return false;
-    for (size_t i = 1; i <= length; i++)
-        if (path[i] == '/' || path[i] == '\0') {
-            memcpy(part, path, i);
-            part[i] = '\0';
-            if (H5Lexists(reader->file, part, H5P_DEFAULT) <= 0)
-                return false;
-        }
-    return true;
-}
-
 norma_status norma_result_reader_has(norma_result_reader *reader, const char *path, bool *out)
 {
-    int there = reader->rank == 0 && exists_root(reader, path) ? 1 : 0;
+    int there = reader->rank == 0 && norma_h5_exists_local(reader->file, path) ? 1 : 0;
     MPI_Bcast(&there, 1, MPI_INT, 0, reader->comm);
     *out = there != 0;
-    return NORMA_OK;
-}
-
-/* A text is stored with a fixed length; h5py and others store variable ones. */
-static norma_status read_string(hid_t set, hid_t type, char **text)
-{
-    if (H5Tis_variable_str(type) > 0) {
-        char *read = NULL;
-        if (H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &read) < 0 || !read)
-            return NORMA_H5_FAIL(NORMA_CONFIG, "cannot read it");
-        *text = norma_mem_strdup(read);
-        H5free_memory(read);
-        return *text ? NORMA_OK : NORMA_MEMORY;
-    }
-    size_t length = H5Tget_size(type);
-    NORMA_TRY(NORMA_CALLOC(*text, (int64_t)length + 1));
-    if (H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *text) < 0)
-        return NORMA_H5_FAIL(NORMA_CONFIG, "cannot read it");
     return NORMA_OK;
 }
 
 static norma_status read_text_root(const norma_result_reader *reader, const char *dataset,
                                    char **text)
 {
-    if (!exists_root(reader, dataset))
+    if (!norma_h5_exists_local(reader->file, dataset))
         return NORMA_FAIL(NORMA_CONFIG, "%s: no dataset %s", reader->path, dataset);
-    norma_status status = NORMA_OK;
     hid_t set = H5Dopen2(reader->file, dataset, H5P_DEFAULT);
-    hid_t type = H5Dget_type(set);
-    hid_t space = H5Dget_space(set);
-    if (set < 0 || H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1)
+    norma_status status = set < 0 ? NORMA_OK : norma_h5_read_text_local(set, text);
+    if (status == NORMA_OK && !*text)
         status = NORMA_FAIL(NORMA_CONFIG, "it is no text");
-    else
-        status = read_string(set, type, text);
-    if (space >= 0)
-        H5Sclose(space);
-    if (type >= 0)
-        H5Tclose(type);
     if (set >= 0)
         H5Dclose(set);
     return norma_status_context(status, "%s: %s: ", reader->path, dataset);
@@ -173,7 +129,7 @@ static norma_status read_row_root(const norma_result_reader *reader, const char 
     hid_t memory = H5I_INVALID_HID;
     const hsize_t start[] = {(hsize_t)row, 0};
     const hsize_t count[] = {1, (hsize_t)n};
-    if (!exists_root(reader, variable))
+    if (!norma_h5_exists_local(reader->file, variable))
         return NORMA_FAIL(NORMA_CONFIG, "%s: no variable %s", reader->path, variable);
     set = H5Dopen2(reader->file, variable, H5P_DEFAULT);
     space = H5Dget_space(set);
