@@ -93,16 +93,22 @@ bool norma_claim_solve(int64_t n, const double *a, const double *b, double *x)
     return info == 0;
 }
 
+void norma_claim_project_out(int64_t n, int64_t count, int64_t stride, const double *basis,
+                             double *v)
+{
+    for (int pass = 0; pass < 2; pass++)
+        for (int64_t k = 0; k < count; k++) {
+            const double *b = basis + k * stride;
+            cblas_daxpy((int)n, -cblas_ddot((int)n, v, 1, b, 1), b, 1, v, 1);
+        }
+}
+
 bool norma_claim_orthogonalize(int64_t n, const double *a, double *q)
 {
     memcpy(q, a, (size_t)(n * n) * sizeof *q);
     for (int64_t i = 0; i < n; i++) {
         double before = cblas_dnrm2((int)n, q + i * n, 1);
-        for (int pass = 0; pass < 2; pass++)
-            for (int64_t j = 0; j < i; j++) {
-                double along = cblas_ddot((int)n, q + i * n, 1, q + j * n, 1);
-                cblas_daxpy((int)n, -along, q + j * n, 1, q + i * n, 1);
-            }
+        norma_claim_project_out(n, i, n, q, q + i * n);
         double norm = cblas_dnrm2((int)n, q + i * n, 1);
         if (!(norm > 1e-10 * before))
             return false;
@@ -232,6 +238,43 @@ void norma_claim_compose(const int64_t shape[5], const double *second, const dou
                     for (int64_t b = 0; b < k1; b++)
                         product[((i * c0 + j) * taps + a + b) * c1 + m] +=
                             second[(i * c1 + m) * k2 + a] * first[(m * c0 + j) * k1 + b];
+}
+
+bool norma_claim_residual_layer(int64_t d, double gamma, const double *w, const double *h,
+                                double *next)
+{
+    norma_claim_product(false, false, d, d, d, w, h, next);
+    for (int64_t i = 0; i < d * d; i++)
+        next[i] = h[i] + gamma * next[i];
+    return norma_claim_normalize_rows(d, d, 1, next);
+}
+
+void norma_claim_traces(int64_t d, const double *m, double *cube, double *diagonal)
+{
+    double square[WIDTH * WIDTH] = {0};
+    norma_claim_product(false, false, d, d, d, m, m, square);
+    *cube = cblas_ddot((int)(d * d), square, 1, m, 1);
+    *diagonal = 0;
+    for (int64_t i = 0; i < d; i++)
+        *diagonal += square[i * d + i] * square[i * d + i];
+}
+
+const int norma_claim_orders[6][3] = {{0, 1, 2}, {1, 0, 2}, {2, 1, 0},
+                                      {0, 2, 1}, {1, 2, 0}, {2, 0, 1}};
+
+int64_t norma_claim_draw_shape(norma_claim_random *random, int64_t shape[5])
+{
+    int64_t n, taps;
+    do {
+        shape[0] = norma_claim_integer(random, 1, 4);
+        shape[2] = norma_claim_integer(random, 1, 4);
+        shape[4] = norma_claim_integer(random, 1, 2);
+        shape[3] = norma_claim_integer(random, 1, 3);
+        taps = shape[3] + shape[4] - 1;
+        n = shape[0] * shape[2] * taps;
+    } while (n > WIDTH || n < 2);
+    shape[1] = n;
+    return n;
 }
 
 double norma_claim_largest(int64_t n, const double *x)

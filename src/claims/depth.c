@@ -136,15 +136,8 @@ static norma_status one_layer(const norma_claim_case *c, norma_claim_random *ran
     return NORMA_OK;
 }
 
-NORMA_CLAIM_SIDES(gap_near)
-{
-    return one_layer(c, random, true, out);
-}
-
-NORMA_CLAIM_SIDES(gap_far)
-{
-    return one_layer(c, random, false, out);
-}
+NORMA_CLAIM_FORM(gap_near, one_layer(c, random, true, out))
+NORMA_CLAIM_FORM(gap_far, one_layer(c, random, false, out))
 
 NORMA_CLAIM_SIDES(stopping_time)
 {

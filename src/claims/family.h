@@ -38,6 +38,15 @@
     norma_status norma_claim_sides_##label(const norma_claim_case *c, norma_claim_random *random,  \
                                            norma_claim_sides *out)
 
+/* Sides that another function computes: in one of several forms of a claim, or of several claims.
+ */
+#define NORMA_CLAIM_FORM(label, call)                                                              \
+    NORMA_CLAIM_SIDES(label)                                                                       \
+    {                                                                                              \
+        (void)random;                                                                              \
+        return call;                                                                               \
+    }
+
 #define NORMA_CLAIM_DECLARE(id, where, text, kind_, equal_, form_, verdict, note, sharp_,          \
                             trivial_, drawn, evaluated)                                            \
     NORMA_CLAIM_DRAW(drawn);                                                                       \
@@ -104,6 +113,21 @@ void norma_claim_compare(int64_t n, const double *source, const double *target, 
 void norma_claim_compose(const int64_t shape[5], const double *second, const double *first,
                          double *product);
 
+/* v[n] without its components along basis[count], orthonormal, row k of which begins at k stride.
+ * In two passes. */
+void norma_claim_project_out(int64_t n, int64_t count, int64_t stride, const double *basis,
+                             double *v);
+
+/* RANK20: next[d][d] = BN((1 + gamma W) h), rows of norm 1; false where a row vanishes. */
+bool norma_claim_residual_layer(int64_t d, double gamma, const double *w, const double *h,
+                                double *next);
+
+/* Tr M^3 and Tr diag(M^2)^2 of m [d][d]. */
+void norma_claim_traces(int64_t d, const double *m, double *cube, double *diagonal);
+
+/* All orders of three rows, of which the first two are those of two. */
+extern const int norma_claim_orders[6][3];
+
 /* max |x[i]| of n numbers. */
 double norma_claim_largest(int64_t n, const double *x);
 
@@ -114,6 +138,10 @@ bool norma_claim_regular(int64_t n, const double *a);
 void norma_claim_append_normals(norma_claim_random *random, int64_t n, norma_claim_case *out);
 
 /* --- cases ------------------------------------------------------------------------------------ */
+
+/* c2, c1, c0, k2, k1 as norma_claim_compose, with as many middle channels as there are composed
+ * weights, 2 to NORMA_CLAIM_WIDTH. Returns their number. */
+int64_t norma_claim_draw_shape(norma_claim_random *random, int64_t shape[5]);
 
 /* A matrix of rows x columns as cases need it: by `number` the identity, nearly rank one, rows of
  * very different or of huge and tiny scales, nearly orthogonal, else normal numbers. */

@@ -79,31 +79,21 @@ static double mass_of(double r, double by)
     return half * half / (2 * by) * sum / NODES;
 }
 
-static void integrate(const norma_claim_case *c, bool printed, norma_claim_sides *out)
+static norma_status integrate(const norma_claim_case *c, bool printed, norma_claim_sides *out)
 {
     double r = c->x[0];
     out->met = r > 1e-3 && r < 1e3 && fabs(log(r)) > 0.04;
     if (!out->met)
-        return;
+        return NORMA_OK;
     double lambda = fmax(r, 1 / r);
     out->left = printed ? mass_of(lambda, lambda) : mass_of(r, fmin(1, r));
     out->right = 1;
     out->rounding = 1e-9;
-}
-
-NORMA_CLAIM_SIDES(printed_density)
-{
-    (void)random;
-    integrate(c, true, out);
     return NORMA_OK;
 }
 
-NORMA_CLAIM_SIDES(density)
-{
-    (void)random;
-    integrate(c, false, out);
-    return NORMA_OK;
-}
+NORMA_CLAIM_FORM(printed_density, integrate(c, true, out))
+NORMA_CLAIM_FORM(density, integrate(c, false, out))
 
 /* Two squares of c1 = c^2 rows, whose orthogonal factors hold the weights: c rows each. */
 NORMA_CLAIM_DRAW(orthogonal_weights)
@@ -221,13 +211,11 @@ NORMA_CLAIM_DRAW(permuted)
     out->x[out->n++] = (double)c0;
 }
 
-/* Target rows in the order `which` of six (of two for two rows). */
+/* The rows of the target in order `which`. */
 static void permute(int64_t c2, int64_t c0, int which, const double *target, double *v)
 {
-    static const int orders[6][3] = {{0, 1, 2}, {1, 0, 2}, {2, 1, 0},
-                                     {0, 2, 1}, {1, 2, 0}, {2, 0, 1}};
     for (int64_t i = 0; i < c2; i++)
-        memcpy(v + i * c0, target + orders[which][i] * c0, (size_t)c0 * sizeof *v);
+        memcpy(v + i * c0, target + norma_claim_orders[which][i] * c0, (size_t)c0 * sizeof *v);
 }
 
 /* The squared distance of v from the columns of m [n][c1], which are made orthonormal. */
@@ -236,10 +224,7 @@ static double distance2(int64_t n, int64_t c1, const double *m, double *v)
     double basis[WIDTH][WIDTH];
     for (int64_t k = 0; k < c1; k++) {
         cblas_dcopy((int)n, m + k, (int)c1, basis[k], 1);
-        for (int pass = 0; pass < 2; pass++)
-            for (int64_t s = 0; s < k; s++)
-                cblas_daxpy((int)n, -cblas_ddot((int)n, basis[s], 1, basis[k], 1), basis[s], 1,
-                            basis[k], 1);
+        norma_claim_project_out(n, k, WIDTH, basis[0], basis[k]);
         cblas_dscal((int)n, 1 / cblas_dnrm2((int)n, basis[k], 1), basis[k], 1);
         cblas_daxpy((int)n, -cblas_ddot((int)n, basis[k], 1, v, 1), basis[k], 1, v, 1);
     }
@@ -276,14 +261,5 @@ static norma_status align(const norma_claim_case *c, bool printed, norma_claim_s
     return NORMA_OK;
 }
 
-NORMA_CLAIM_SIDES(last_rank)
-{
-    (void)random;
-    return align(c, true, out);
-}
-
-NORMA_CLAIM_SIDES(last_others)
-{
-    (void)random;
-    return align(c, false, out);
-}
+NORMA_CLAIM_FORM(last_rank, align(c, true, out))
+NORMA_CLAIM_FORM(last_others, align(c, false, out))

@@ -66,13 +66,13 @@ NORMA_CLAIM_DRAW(full_rank)
 /* h := BN((1 + gamma W) h), W uniform on [-sqrt 3, sqrt 3]; false where a row vanishes. */
 static bool advance(norma_claim_random *random, int64_t d, double gamma, double *h)
 {
-    double w[SQUARE], product[SQUARE];
+    double w[SQUARE], next[SQUARE];
     norma_claim_uniforms(random, d * d, w);
     for (int64_t i = 0; i < d * d; i++)
         w[i] = gamma * sqrt(3.0) * (2 * w[i] - 1);
-    norma_claim_product(false, false, d, d, d, w, h, product);
-    cblas_daxpy((int)(d * d), 1, product, 1, h, 1);
-    return norma_claim_normalize_rows(d, d, 1, h);
+    bool good = norma_claim_residual_layer(d, 1, w, h, next);
+    memcpy(h, next, (size_t)(d * d) * sizeof *h);
+    return good;
 }
 
 static void set_identity(int64_t d, double *h)
@@ -96,19 +96,6 @@ NORMA_CLAIM_SIDES(sign_of_overlap)
     return NORMA_OK;
 }
 
-/* Tr M^2, Tr M^3 and Tr diag(M^2)^2 of M = h h'. */
-static void traces(int64_t d, const double *h, double sums[3])
-{
-    double m[SQUARE], square[SQUARE];
-    norma_claim_product(false, true, d, d, d, h, h, m);
-    norma_claim_product(false, false, d, d, d, m, m, square);
-    sums[0] = cblas_ddot((int)(d * d), m, 1, m, 1);
-    sums[1] = cblas_ddot((int)(d * d), square, 1, m, 1);
-    sums[2] = 0;
-    for (int64_t i = 0; i < d; i++)
-        sums[2] += square[i * d + i] * square[i * d + i];
-}
-
 NORMA_CLAIM_SIDES(mean_rank)
 {
     const int64_t d = (int64_t)c->x[0];
@@ -117,14 +104,15 @@ NORMA_CLAIM_SIDES(mean_rank)
     out->met = true;
     out->right = 0;
     for (int layer = 0; out->met && layer < WARM_UP + LAYERS; layer++) {
-        double sums[3];
+        double m[SQUARE], cube, diagonal;
         out->met = advance(random, d, c->x[1], h);
         if (!out->met || layer < WARM_UP)
             continue;
-        traces(d, h, sums);
-        out->right += n * n / sums[0] / LAYERS;
-        cubes += sums[1];
-        squares += sums[2];
+        norma_claim_product(false, true, d, d, d, h, h, m);
+        norma_claim_traces(d, m, &cube, &diagonal);
+        out->right += n * n / cblas_ddot((int)(d * d), m, 1, m, 1) / LAYERS;
+        cubes += cube;
+        squares += diagonal;
     }
     out->left = out->met ? sqrt(fmax(1 - squares / cubes, 0) * n) : 0;
     out->rounding = 1e-10;
@@ -141,19 +129,15 @@ NORMA_CLAIM_DRAW(two_patterns)
 static bool stays(const norma_claim_case *c, double sign)
 {
     const int64_t d = c->rows;
-    double h[SQUARE], product[SQUARE];
+    double h[SQUARE], next[SQUARE];
     memcpy(h, c->x, (size_t)(d * d) * sizeof *h);
     cblas_dscal((int)d, sign, h, 1);
-    if (!norma_claim_normalize_rows(d, d, 1, h))
-        return false;
-    norma_claim_product(false, false, d, d, d, c->x + d * d, h, product);
-    cblas_dscal((int)(d * d), c->x[2 * d * d], product, 1);
-    cblas_daxpy((int)(d * d), 1, h, 1, product, 1);
-    if (!norma_claim_normalize_rows(d, d, 1, product))
+    if (!norma_claim_normalize_rows(d, d, 1, h) ||
+        !norma_claim_residual_layer(d, c->x[2 * d * d], c->x + d * d, h, next))
         return false;
     for (int64_t i = 1; i < d; i++) {
         double before = cblas_ddot((int)d, h, 1, h + i * d, 1);
-        double after = cblas_ddot((int)d, product, 1, product + i * d, 1);
+        double after = cblas_ddot((int)d, next, 1, next + i * d, 1);
         if (!(fabs(before - after) < 1e-10))
             return false;
     }

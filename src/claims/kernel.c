@@ -85,17 +85,8 @@ static norma_status one_layer(const norma_claim_case *c, bool printed, norma_cla
     return NORMA_OK;
 }
 
-NORMA_CLAIM_SIDES(centred_corrected)
-{
-    (void)random;
-    return one_layer(c, false, out);
-}
-
-NORMA_CLAIM_SIDES(centred_printed)
-{
-    (void)random;
-    return one_layer(c, true, out);
-}
+NORMA_CLAIM_FORM(centred_corrected, one_layer(c, false, out))
+NORMA_CLAIM_FORM(centred_printed, one_layer(c, true, out))
 
 /* The distance after some layers against the theorem's bound, in one of its cases. */
 static norma_status layers(const norma_claim_case *c, norma_kernel_case wanted, int64_t depth,
@@ -117,11 +108,7 @@ static norma_status layers(const norma_claim_case *c, norma_kernel_case wanted, 
     return NORMA_OK;
 }
 
-NORMA_CLAIM_SIDES(fast)
-{
-    (void)random;
-    return layers(c, NORMA_KERNEL_CASE_FAST, LAYERS, out);
-}
+NORMA_CLAIM_FORM(fast, layers(c, NORMA_KERNEL_CASE_FAST, LAYERS, out))
 
 /* The first coefficient is not used: the others are scaled to kappa'(1) = 1, and it is what they
  * leave of kappa(1) = 1. */
@@ -148,11 +135,7 @@ NORMA_CLAIM_SIDES(critical)
     return layers(&scaled, NORMA_KERNEL_CASE_CRITICAL, LAYERS, out);
 }
 
-NORMA_CLAIM_SIDES(inner_printed)
-{
-    (void)random;
-    return layers(c, NORMA_KERNEL_CASE_INNER, DEEP, out);
-}
+NORMA_CLAIM_FORM(inner_printed, layers(c, NORMA_KERNEL_CASE_INNER, DEEP, out))
 
 /* |rho_l| <= |rho_0| / (1 - |rho_0|) alpha^l with the constant of Thm 5.8. */
 NORMA_CLAIM_SIDES(centred_layers)

@@ -231,8 +231,8 @@ NORMA_CLAIM_DRAW(frame)
 
 /* One layer in the frame of the chain's vectors, where W is normal again: the growth of sigma_i is
  * the entry i of the triangular factor's diagonal. */
-static void grow(const norma_claim_case *c, norma_claim_random *random, double factor,
-                 norma_claim_sides *out)
+static norma_status grow(const norma_claim_case *c, norma_claim_random *random, double factor,
+                         norma_claim_sides *out)
 {
     const int64_t d = (int64_t)c->x[0], last = (int64_t)c->x[1];
     double columns[WIDTH * WIDTH] = {0}, norm = 0;
@@ -250,16 +250,8 @@ static void grow(const norma_claim_case *c, norma_claim_random *random, double f
     out->left = 2 * log(norm);
     out->right = factor * norma_lyapunov_gaussian(d, last, 1);
     out->rounding = 1e-10;
-}
-
-NORMA_CLAIM_SIDES(growth_printed)
-{
-    grow(c, random, 1, out);
     return NORMA_OK;
 }
 
-NORMA_CLAIM_SIDES(growth)
-{
-    grow(c, random, 2, out);
-    return NORMA_OK;
-}
+NORMA_CLAIM_FORM(growth_printed, grow(c, random, 1, out))
+NORMA_CLAIM_FORM(growth, grow(c, random, 2, out))

@@ -108,17 +108,6 @@ static norma_status powers(int64_t d, const double *h, double *two, double *thre
     return NORMA_OK;
 }
 
-/* Tr M^3 and Tr diag(M^2)^2 by products. */
-static void traces(int64_t d, const double *m, double *cube, double *diagonal)
-{
-    double square[SQUARE];
-    norma_claim_product(false, false, d, d, d, m, m, square);
-    *cube = cblas_ddot((int)(d * d), square, 1, m, 1);
-    *diagonal = 0;
-    for (int64_t i = 0; i < d; i++)
-        *diagonal += square[i * d + i] * square[i * d + i];
-}
-
 /* Tr(M)^2 / ||M||_F^2, where both are scale free. */
 static double stable_rank(int64_t n, const double *s)
 {
@@ -172,14 +161,10 @@ NORMA_CLAIM_SIDES(soft_rank_bound)
 static bool step(const norma_claim_case *c, double *h, double *next)
 {
     const int64_t d = c->rows;
-    double gamma = c->x[2 * d * d];
     memcpy(h, c->x, (size_t)(d * d) * sizeof *h);
     if (!norma_claim_normalize_rows(d, d, 1, h))
         return false;
-    norma_claim_product(false, false, d, d, d, c->x + d * d, h, next);
-    for (int64_t i = 0; i < d * d; i++)
-        next[i] = h[i] + gamma * next[i];
-    return norma_claim_normalize_rows(d, d, 1, next);
+    return norma_claim_residual_layer(d, c->x[2 * d * d], c->x + d * d, h, next);
 }
 
 NORMA_CLAIM_SIDES(soft_rank_falls)
@@ -219,7 +204,7 @@ NORMA_CLAIM_SIDES(rank_one_stays)
 static double change(int64_t d, const double *m)
 {
     double cube, diagonal;
-    traces(d, m, &cube, &diagonal);
+    norma_claim_traces(d, m, &cube, &diagonal);
     return 2 * (double)(d * d) - 2 * cblas_ddot((int)(d * d), m, 1, m, 1) - 8 * cube + 8 * diagonal;
 }
 
@@ -295,7 +280,7 @@ NORMA_CLAIM_SIDES(regularity)
     out->met = circulant_covariance(c, h, m);
     if (!out->met)
         return NORMA_OK;
-    traces(d, m, &out->right, &out->left);
+    norma_claim_traces(d, m, &out->right, &out->left);
     out->rounding = 1e-12 * out->right;
     return NORMA_OK;
 }

@@ -27,7 +27,7 @@ NORMA_CLAIM_DRAW(scales)
 }
 
 /* The largest error of the activation on [-Q_1, Q_1], times Q_2 / (gamma m), against eps. */
-static void scaled(const norma_claim_case *c, bool printed, norma_claim_sides *out)
+static norma_status scaled(const norma_claim_case *c, bool printed, norma_claim_sides *out)
 {
     const bool sigmoid = c->x[3] > 0;
     double q1 = exp(c->x[0]), q2 = exp(c->x[1]), eps = exp(c->x[2]);
@@ -39,21 +39,11 @@ static void scaled(const norma_claim_case *c, bool printed, norma_claim_sides *o
     out->left = q2 * error / (gamma * (sigmoid ? 0.25 : 1));
     out->right = eps;
     out->rounding = 1e-9 * (out->left + eps);
-}
-
-NORMA_CLAIM_SIDES(scales_printed)
-{
-    (void)random;
-    scaled(c, true, out);
     return NORMA_OK;
 }
 
-NORMA_CLAIM_SIDES(scales_corrected)
-{
-    (void)random;
-    scaled(c, false, out);
-    return NORMA_OK;
-}
+NORMA_CLAIM_FORM(scales_printed, scaled(c, true, out))
+NORMA_CLAIM_FORM(scales_corrected, scaled(c, false, out))
 
 /* W2 [channels][taps], then the scaled weights gamma_1 w_1 [channels] of one input channel. */
 NORMA_CLAIM_DRAW(taps)
@@ -70,7 +60,7 @@ NORMA_CLAIM_DRAW(taps)
 
 /* The error of the output at inputs -1 and 1, whichever is the worse at each tap, with tanh at
  * gamma = 1 / (2 Q_1), m = 1; eps is the smallest that the hypothesis allows. */
-static void tapped(const norma_claim_case *c, bool sum, norma_claim_sides *out)
+static norma_status tapped(const norma_claim_case *c, bool sum, norma_claim_sides *out)
 {
     const double *first = c->x + c->rows * c->columns;
     double q1 = 0, q2 = 0;
@@ -78,7 +68,7 @@ static void tapped(const norma_claim_case *c, bool sum, norma_claim_sides *out)
         q1 = fmax(q1, fabs(first[i]));
     out->met = q1 > 1e-6 && q1 < 1e6;
     if (!out->met)
-        return;
+        return NORMA_OK;
     double gamma = 0.5 / q1;
     out->left = 0;
     for (int64_t k = 0; k < c->columns; k++) {
@@ -93,18 +83,8 @@ static void tapped(const norma_claim_case *c, bool sum, norma_claim_sides *out)
     }
     out->right = q2 * excess_of_tanh(0.5) / gamma;
     out->rounding = 1e-10 * (out->left + out->right);
-}
-
-NORMA_CLAIM_SIDES(largest_tap)
-{
-    (void)random;
-    tapped(c, false, out);
     return NORMA_OK;
 }
 
-NORMA_CLAIM_SIDES(all_taps)
-{
-    (void)random;
-    tapped(c, true, out);
-    return NORMA_OK;
-}
+NORMA_CLAIM_FORM(largest_tap, tapped(c, false, out))
+NORMA_CLAIM_FORM(all_taps, tapped(c, true, out))

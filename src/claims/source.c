@@ -33,14 +33,11 @@ static int64_t equations_of(const pair *p)
 static void draw_pair(norma_claim_random *random, int64_t number, bool skip, int64_t lost,
                       int64_t added, norma_claim_case *out)
 {
-    int64_t c2, c0, k1, k2, n;
-    do {
-        c2 = norma_claim_integer(random, 1, 4);
-        c0 = norma_claim_integer(random, 1, 4);
-        k1 = norma_claim_integer(random, 1, 2);
-        k2 = norma_claim_integer(random, 1, 3);
-        n = c2 * c0 * (k1 + k2 - 1);
-    } while (n > WIDTH || c0 * (k1 + k2 - 1) < 2);
+    int64_t shape[5], n;
+    do { /* beside the pivot of a row there is another weight */
+        n = norma_claim_draw_shape(random, shape);
+    } while (n == shape[0]);
+    const int64_t c2 = shape[0], c0 = shape[2], k2 = shape[3], k1 = shape[4];
     int64_t c1 = n - lost * c2 + added;
     out->rows = c2;
     out->columns = n / c2;
@@ -223,17 +220,8 @@ static norma_status skipped(const norma_claim_case *c, bool printed, norma_claim
     return NORMA_OK;
 }
 
-NORMA_CLAIM_SIDES(skip_printed)
-{
-    (void)random;
-    return skipped(c, true, out);
-}
-
-NORMA_CLAIM_SIDES(skip_corrected)
-{
-    (void)random;
-    return skipped(c, false, out);
-}
+NORMA_CLAIM_FORM(skip_printed, skipped(c, true, out))
+NORMA_CLAIM_FORM(skip_corrected, skipped(c, false, out))
 
 /* --- deeper sources --------------------------------------------------------------------------- */
 
@@ -260,10 +248,7 @@ NORMA_CLAIM_SIDES(thin_cut)
     for (int64_t shift = 0; shift + n_first <= taps; shift++) {
         double *v = basis[shift];
         memcpy(v + shift, c->x + taps, (size_t)n_first * sizeof *v);
-        for (int pass = 0; pass < 2; pass++)
-            for (int64_t s = 0; s < shift; s++)
-                cblas_daxpy((int)taps, -cblas_ddot((int)taps, v, 1, basis[s], 1), basis[s], 1, v,
-                            1);
+        norma_claim_project_out(taps, shift, WIDTH, basis[0], v);
         double size = cblas_dnrm2((int)taps, v, 1);
         if (!(size > 1e-4 * cblas_dnrm2((int)n_first, c->x + taps, 1)))
             return NORMA_OK;

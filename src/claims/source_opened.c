@@ -15,18 +15,14 @@ static bool solve_pair(int64_t c2, int64_t c0, const double *target, const doubl
 {
     const int64_t n = c2 * c0;
     double matrix[SQUARE];
-    for (int64_t i = 0; i < c2; i++)
-        for (int64_t j = 0; j < c0; j++)
-            for (int64_t m = 0; m < n; m++)
-                matrix[(i * c0 + j) * n + m] = second[i * n + m] * first[m * c0 + j];
+    norma_claim_compose((const int64_t[5]){c2, n, c0, 1, 1}, second, first, matrix);
     bool solved = norma_claim_solve(n, matrix, target, gamma);
     *terms = norma_claim_largest(n * n, matrix) * cblas_dasum((int)n, gamma, 1);
     return solved;
 }
 
 /* y[c2] = W2 (relu(gamma o W1 x + b) - b), b the least bias that opens every unit for |x| <= size;
- * scale[c2] bounds its terms and
- * those of an error `terms` in each composed weight. */
+ * scale[c2] bounds its terms and those of an error `terms` in each composed weight. */
 static void run_pair(int64_t c2, int64_t c0, const double *second, const double *first,
                      const double *gamma, double terms, double size, const double *x, double *y,
                      double *scale)

@@ -37,14 +37,8 @@ NORMA_CLAIM_SIDES(dead_features)
 NORMA_CLAIM_DRAW(masked_pair)
 {
     static const double densities[3] = {0.35, 0.5, 0.7};
-    int64_t c2, c0, k1, k2, n;
-    do {
-        c2 = norma_claim_integer(random, 1, 4);
-        c0 = norma_claim_integer(random, 1, 4);
-        k1 = norma_claim_integer(random, 1, 2);
-        k2 = norma_claim_integer(random, 1, 3);
-        n = c2 * c0 * (k1 + k2 - 1);
-    } while (n > WIDTH || n < 2);
+    int64_t shape[5], n = norma_claim_draw_shape(random, shape);
+    const int64_t c2 = shape[0], c0 = shape[2], k2 = shape[3], k1 = shape[4];
     int64_t n_weights = n * (c2 * k2 + c0 * k1);
     out->rows = c2;
     out->columns = n * k2;
@@ -226,12 +220,10 @@ NORMA_CLAIM_DRAW(disjoint_mask)
 /* Does some order of the rows fit? Rows are sets of bits. */
 static bool fits(int64_t c2, const unsigned *target, const unsigned *features)
 {
-    static const int orders[6][3] = {{0, 1, 2}, {1, 0, 2}, {2, 1, 0},
-                                     {0, 2, 1}, {1, 2, 0}, {2, 0, 1}};
     for (int o = 0; o < (c2 == 2 ? 2 : 6); o++) {
         bool all = true;
         for (int64_t i = 0; i < c2; i++)
-            all = all && (target[i] & ~features[orders[o][i]]) == 0;
+            all = all && (target[i] & ~features[norma_claim_orders[o][i]]) == 0;
         if (all)
             return true;
     }
