@@ -150,8 +150,10 @@ static norma_status write_root(const norma_job_context *job, const norma_claims_
     FILE *stream = fopen(path, norma_config_get_flag(job->config, "force") ? "w" : "wx");
     bool written = stream && fwrite(page, 1, strlen(page), stream) == strlen(page);
     int error = errno;
-    if (stream && fclose(stream) != 0)
+    if (stream && fclose(stream) != 0 && written) {
         written = false;
+        error = errno; /* a full disk may show here first */
+    }
     norma_mem_free(page);
     return written ? NORMA_OK : NORMA_FAIL(NORMA_IO, "%s: %s", path, strerror(error));
 }
