@@ -98,25 +98,40 @@ done:
     return status;
 }
 
+norma_status norma_pair_check_layer(const norma_config *config, const char *option,
+                                    const norma_network *network, int64_t number)
+{
+    int64_t n_layers = network ? network->n_layers : 1;
+    if (number >= n_layers)
+        return NORMA_FAIL(norma_config_blame(config, option),
+                          "%s: there is no layer %lld: the target has layers 0 to %lld",
+                          norma_config_where(config, option), (long long)number,
+                          (long long)n_layers - 1);
+    const norma_layer *layer = network ? &network->layers[number] : NULL;
+    const char *why = layer ? norma_layer_unpaired(layer) : NULL;
+    if (why)
+        return NORMA_FAIL(norma_config_blame(config, option),
+                          "%s: layer %lld (%s, '%s') cannot be reconstructed: %s",
+                          norma_config_where(config, option), (long long)number,
+                          norma_layer_kind_name(layer->kind), layer->name, why);
+    return NORMA_OK;
+}
+
 norma_status norma_pair_inputs_read(const norma_runtime *runtime, const norma_config *config,
                                     norma_pair_inputs *inputs)
 {
+    const norma_network *network = NULL;
     memset(inputs, 0, sizeof *inputs);
     inputs->layer = norma_config_get_integer(config, 0, "layer");
-    int64_t n_layers = 1;
     if (norma_config_has(config, "target")) {
         norma_status status = norma_target_read(
             runtime->world, norma_config_get_text(config, 0, "target"), &inputs->target);
         if (status != NORMA_OK)
             return norma_status_context(status, "%s: ", norma_config_where(config, "target"));
-        n_layers = norma_target_network_local(inputs->target)->n_layers;
+        network = norma_target_network_local(inputs->target);
     }
-    if (inputs->layer >= n_layers)
-        return norma_agree(runtime->world,
-                           NORMA_FAIL(norma_config_blame(config, "layer"),
-                                      "%s: there is no layer %lld: the target has layers 0 to %lld",
-                                      norma_config_where(config, "layer"), (long long)inputs->layer,
-                                      (long long)n_layers - 1));
+    NORMA_TRY(norma_agree(runtime->world,
+                          norma_pair_check_layer(config, "layer", network, inputs->layer)));
     return norma_config_has(config, "source") ? read_source(runtime, config, inputs) : NORMA_OK;
 }
 

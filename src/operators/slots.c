@@ -46,7 +46,7 @@ static void assign(state *s, const norma_edges *edges, const int64_t *sizes)
             if (s->last[value] == node)
                 s->free[slots->of[value]] = true;
         }
-        if (s->last[node + 1] < 0 && node < edges->n_nodes - 1) /* nobody reads it */
+        if (s->last[node + 1] < 0) /* nobody reads it; the last node's is taken by none behind it */
             s->free[slots->of[node + 1]] = true;
     }
     slots->total = slots->values = 0;

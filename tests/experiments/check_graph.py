@@ -63,9 +63,21 @@ def rounding(folder):
         program.check(again.returncode == 0, again.stderr)
 
 
+def refused_layers(folder):
+    """A layer for which no pair can stand is refused by every subcommand that takes one layer."""
+    target = graph_files.all_operators(os.path.join(folder, "all.h5"))
+    for command, option in (("reconstruct", "--layers"), ("spectrum", "--layer"), ("align", "--layer")):
+        for number, why in ((0, "(conv2d, '000') cannot be reconstructed: its channels are in groups"),
+                            (4, "(multiply, '004') cannot be reconstructed: it has no weights")):
+            done = program.launch([command, "--target", target, option, number, "--seed", 1, "--output",
+                                   os.path.join(folder, "never.h5")])
+            program.check(done.returncode == 2 and why in done.stderr, f"{command} {number}: {done.stderr}")
+
+
 def main():
     with program.folder() as folder:
         rounding(folder)
+        refused_layers(folder)
     program.finish()
 
 

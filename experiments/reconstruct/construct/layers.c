@@ -1,5 +1,6 @@
 #include "experiments/reconstruct/construct/layers.h"
 
+#include "experiments/job/pair.h"
 #include "experiments/reconstruct/construct/alignment.h"
 #include "experiments/reconstruct/construct/teacher.h"
 #include "mpi/runtime/log.h"
@@ -25,19 +26,8 @@ norma_status norma_reconstruct_layers_check(const norma_config *config,
                                             const norma_network *network)
 {
     for (int64_t k = 0; k < norma_config_get_count(config, "layers"); k++) {
-        const char *where = norma_config_where(config, "layers");
         int64_t number = norma_config_get_integer(config, k, "layers");
-        if (number >= network->n_layers)
-            return NORMA_FAIL(norma_config_blame(config, "layers"),
-                              "%s: there is no layer %lld: the target has layers 0 to %lld", where,
-                              (long long)number, (long long)network->n_layers - 1);
-        const norma_layer *layer = &network->layers[number];
-        const char *why = norma_layer_unpaired(layer);
-        if (why)
-            return NORMA_FAIL(norma_config_blame(config, "layers"),
-                              "%s: layer %lld (%s, '%s') cannot be reconstructed: %s", where,
-                              (long long)number, norma_layer_kind_name(layer->kind), layer->name,
-                              why);
+        NORMA_TRY(norma_pair_check_layer(config, "layers", network, number));
     }
     for (int64_t l = 0; l < network->n_layers; l++)
         if (norma_reconstruct_layers_take(config, network, l))
