@@ -41,15 +41,17 @@ norma_status norma_pair_check_options(const norma_config *config)
 {
     static const char *const file_decides[] = {"features", "excess", "overparam", "kernel-split",
                                                "keep-probability"};
+    static const char *const repeats[] = {"replicas", "replica-offset"};
     static const char *const laws[] = {"source-dist", "target-dist", NULL};
     NORMA_TRY(check_shapes(config));
     for (size_t i = 0; i < sizeof file_decides / sizeof file_decides[0]; i++)
         if (norma_config_has(config, "source") && norma_config_is_given(config, file_decides[i]))
             return refuse(config, file_decides[i], "the file of --source decides this");
-    if (norma_config_has(config, "source") && norma_config_has(config, "target") &&
-        norma_config_get_integer(config, 0, "replicas") > 1)
-        return refuse(config, "replicas",
-                      "source and target are the same for every replica; give 1");
+    for (size_t i = 0; i < sizeof repeats / sizeof repeats[0]; i++)
+        if (norma_config_has(config, "source") && norma_config_has(config, "target") &&
+            norma_config_is_given(config, repeats[i]))
+            return refuse(config, repeats[i],
+                          "source and target are the same for every replica; leave it out");
     if (!norma_config_has(config, "source"))
         NORMA_TRY(norma_law_options_check(config, laws));
     return NORMA_OK;

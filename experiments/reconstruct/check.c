@@ -58,10 +58,13 @@ norma_status norma_reconstruct_check_options(const norma_config *config)
             return NORMA_FAIL(norma_config_blame(config, file_decides[i]),
                               "%s: the file of --source decides this",
                               norma_config_where(config, file_decides[i]));
-    if (norma_config_has(config, "source") && norma_config_get_integer(config, 0, "replicas") > 1)
-        return NORMA_FAIL(norma_config_blame(config, "replicas"),
-                          "%s: source weights from a file are the same for every replica; give 1",
-                          norma_config_where(config, "replicas"));
+    static const char *const repeats[] = {"replicas", "replica-offset"};
+    for (size_t i = 0; i < sizeof repeats / sizeof repeats[0]; i++)
+        if (norma_config_has(config, "source") && norma_config_is_given(config, repeats[i]))
+            return NORMA_FAIL(norma_config_blame(config, repeats[i]),
+                              "%s: source weights from a file are the same for every replica; "
+                              "leave it out",
+                              norma_config_where(config, repeats[i]));
     if (norma_config_has(config, "dataset") && !norma_config_has(config, "target"))
         return NORMA_FAIL(norma_config_blame(config, "dataset"),
                           "%s: a random target layer has no images to run on; leave it out",

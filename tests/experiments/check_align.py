@@ -240,8 +240,9 @@ def check_refusals(folder):
         ([*given, "--match-rows", 3], "needs --match-trials"),
         ([*given, "--source-dist", "id-cond", "--features", 5], "features"),
         ([*given, "--target-density", "nan"], "target-density"),
+        (["--target", goal + ":/w", "--source", source, "--replica-offset", 3], "--replica-offset: source and target are the same"),
     ]
-    for arguments, text in program.some(reversed(cases), 3):
+    for arguments, text in program.some(reversed(cases), 4):
         out = os.path.join(folder, "refused.h5")
         done = program.launch(["align", *arguments, "--seed", 1, "--output", out], environment=ONE_THREAD)
         program.check(done.returncode == 2 and text in done.stderr.lower() + done.stderr,

@@ -110,6 +110,7 @@ def check_student(folder, output):
     run(command=["evaluate", output])
     refused("the student has 6 outputs and 7 inputs", "--student", student + ":/wide", "--output", output)
     refused("a student was trained for one teacher", "--student", student + ":/w", "--replicas", 2)
+    refused("--replica-offset: a student was trained for one teacher", "--student", student + ":/w", "--replica-offset", 2)
 
 
 def main():

@@ -71,14 +71,13 @@ norma_status norma_reconstruct_teacher_check_options(const norma_config *config)
         return NORMA_FAIL(norma_config_blame(config, "construction"),
                           "%s: teacher needs the width of the network that is drawn: give --width",
                           norma_config_where(config, "construction"));
-    if (norma_config_has(config, "student") && norma_config_get_integer(config, 0, "replicas") > 1)
-        return NORMA_FAIL(norma_config_blame(config, "replicas"),
-                          "%s: a student was trained for one teacher, that of replica 0; give 1",
-                          norma_config_where(config, "replicas"));
-    if (norma_config_has(config, "student") && norma_config_is_given(config, "replica-offset"))
-        return NORMA_FAIL(norma_config_blame(config, "replica-offset"),
-                          "%s: a student was trained for one teacher, that of replica 0",
-                          norma_config_where(config, "replica-offset"));
+    static const char *const repeats[] = {"replicas", "replica-offset"};
+    for (size_t i = 0; i < sizeof repeats / sizeof repeats[0]; i++)
+        if (norma_config_has(config, "student") && norma_config_is_given(config, repeats[i]))
+            return NORMA_FAIL(norma_config_blame(config, repeats[i]),
+                              "%s: a student was trained for one teacher, that of replica 0; "
+                              "leave it out",
+                              norma_config_where(config, repeats[i]));
     return NORMA_OK;
 }
 
