@@ -75,12 +75,13 @@ static norma_status settle(norma_merge_parts *parts, const char *out)
 static norma_status refuse_missing(const norma_merge_parts *parts,
                                    const norma_merge_coverage *coverage)
 {
-    return NORMA_FAIL(
-        NORMA_CONFIG,
-        "%lld of the %lld cells of the whole sweep are missing: %.600s; add the files "
-        "that hold them, or accept it with --partial",
-        (long long)coverage->n_missing,
-        (long long)norma_config_get_whole_sweep(parts->whole)->n_cells, coverage->missing);
+    return NORMA_FAIL(NORMA_CONFIG,
+                      "%lld of the %lld cells of the whole sweep are missing or lack replicas: "
+                      "%.600s; add the files "
+                      "that hold them, or accept it with --partial",
+                      (long long)coverage->n_missing,
+                      (long long)norma_config_get_whole_sweep(parts->whole)->n_cells,
+                      coverage->missing);
 }
 
 /* Reads the inputs and refuses what does not fit together. Local. */
@@ -111,11 +112,12 @@ static norma_status write(const norma_call *call, const norma_config *config,
         status = norma_result_close(&file, whole ? NORMA_RESULT_COMPLETE : NORMA_RESULT_PARTIAL);
     norma_result_abandon(&file);
     NORMA_TRY(status);
+    int64_t n_cells = norma_config_get_whole_sweep(parts->whole)->n_cells;
     norma_log_info("%lld files, %lld cells", (long long)parts->n,
-                   (long long)norma_config_get_whole_sweep(parts->whole)->n_cells);
+                   (long long)(n_cells - coverage->n_missing));
     if (!whole)
-        norma_log_news("warning: %lld cells are missing: %s", (long long)coverage->n_missing,
-                       coverage->missing);
+        norma_log_news("warning: %lld of %lld cells are missing or lack replicas: %s",
+                       (long long)coverage->n_missing, (long long)n_cells, coverage->missing);
     norma_log_result("# result: %s", out);
     return NORMA_OK;
 }

@@ -34,12 +34,24 @@ static void append_files(const norma_merge_parts *parts, norma_text *out)
         norma_text_append(out, ", ...");
 }
 
+/* Is the name in a list "A, B"? */
+static bool is_in_list(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = list; at; at = strchr(at, ',')) {
+        at += strspn(at, ", ");
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
 /* The BLAS kernels of the parts, each once, and a warning where there are several. */
 static void append_kernels(const norma_merge_parts *parts, norma_text *out)
 {
     for (int64_t i = 0; i < parts->n; i++) {
         const char *kernel = about_of(parts, i)->blas_kernel;
-        if (!kernel || (out->data && strstr(out->data, kernel)))
+        if (!kernel || (out->data && is_in_list(out->data, kernel)))
             continue;
         if (out->length > 0)
             norma_log_news("warning: %s was made with BLAS kernels %s, and %s with %s: last bits "

@@ -40,6 +40,17 @@ static void fill_replicas(const void *context, int64_t first, int64_t n, void *o
     }
 }
 
+/* *copy = counted memory for split; NULL without meanings. Collective over the file's communicator.
+ */
+static norma_status copy_meanings(const norma_result *file, const char *meanings, char **copy)
+{
+    *copy = NULL;
+    if (!meanings)
+        return NORMA_OK;
+    *copy = norma_mem_strdup(meanings);
+    return norma_agree(file->comm, *copy ? NORMA_OK : NORMA_MEMORY);
+}
+
 /* The names in flag_meanings, separated by blanks: cuts `meanings`. */
 static int split(char *meanings, const char *names[MOST_NAMES])
 {
@@ -60,7 +71,7 @@ static norma_status add_axis(norma_merge_inputs *inputs, norma_result *file,
     norma_status status = NORMA_OK;
     const source from = {inputs, group, axis, &status};
     bool replica = strcmp(axis->name, "replica") == 0;
-    char *meanings = axis->meanings ? norma_mem_strdup(axis->meanings) : NULL;
+    char *meanings = NULL;
     norma_dimension dimension = {.name = axis->name,
                                  .length = axis->length,
                                  .units = axis->units ? axis->units : "1",
@@ -69,6 +80,7 @@ static norma_status add_axis(norma_merge_inputs *inputs, norma_result *file,
                                  .context = &from};
     if (axis->has_values)
         dimension.fill = replica ? fill_replicas : fill_values;
+    NORMA_TRY(copy_meanings(file, axis->meanings, &meanings));
     dimension.names = (norma_schema_names){split(meanings, names), names};
     norma_status added = norma_schema_add_dimension(file, group->path, &dimension);
     norma_mem_free(meanings);
@@ -81,13 +93,14 @@ static norma_status add_variable(norma_result *file, const norma_merge_group *gr
                                  const norma_merge_variable *variable)
 {
     const char *names[MOST_NAMES];
-    char *meanings = variable->meanings ? norma_mem_strdup(variable->meanings) : NULL;
+    char *meanings = NULL;
     norma_variable about = {.name = variable->renamed,
                             .type = variable->type,
                             .written_whole = true,
                             .units = variable->units ? variable->units : "1",
                             .long_name =
                                 variable->long_name ? variable->long_name : variable->renamed};
+    NORMA_TRY(copy_meanings(file, variable->meanings, &meanings));
     about.names = (norma_schema_names){split(meanings, names), names};
     for (int d = 0; d < group->n_axes; d++)
         about.dimensions[d] = group->axes[d];
@@ -100,52 +113,21 @@ static norma_status add_variable(norma_result *file, const norma_merge_group *gr
 
 /* --- attributes ------------------------------------------------------------------------------ */
 
-/* Attributes that are written anew, or that HDF5 and the schema keep themselves. */
+/* Attributes of a run or a file that are not the merged file's. Others that the merged object has
+ * already, such as its provenance, are not overwritten. */
 static bool is_own(const char *name)
 {
     static const char *const own[] = {"CLASS",
                                       "NAME",
                                       "DIMENSION_LIST",
                                       "REFERENCE_LIST",
-                                      "_FillValue",
                                       "_Netcdf4Dimid",
                                       "_Netcdf4Coordinates",
-                                      "flag_values",
-                                      "flag_meanings",
-                                      "long_name",
-                                      "units",
-                                      "status",
-                                      "norma_version",
-                                      "title",
-                                      "Conventions",
-                                      "history",
-                                      "source",
-                                      "git_commit",
-                                      "command_line",
-                                      "seed",
-                                      "started",
                                       "finished",
-                                      "ranks",
-                                      "threads",
-                                      "nodes",
-                                      "cores_per_node",
-                                      "cores_per_rank",
-                                      "hosts",
-                                      "process_grid",
-                                      "cpu_model",
-                                      "instruction_set",
-                                      "compiler",
-                                      "mpi_library",
-                                      "hdf5_version",
-                                      "openblas_config",
-                                      "blas_kernel",
-                                      "scalapack_library",
                                       "group_size",
                                       "cells",
                                       "whole_sweep",
                                       "whole_sweep_cells",
-                                      "merged_from",
-                                      "cell_streams",
                                       "NX_class",
                                       "default",
                                       "signal",
@@ -165,7 +147,7 @@ typedef struct attribute {
     int64_t whole;
 } attribute;
 
-enum { MOST_ATTRIBUTES = 32 };
+enum { MOST_ATTRIBUTES = 128 };
 
 typedef struct attributes {
     attribute all[MOST_ATTRIBUTES];
@@ -198,9 +180,15 @@ static herr_t visit_attribute(hid_t object, const char *name, const H5A_info_t *
 {
     attributes *a = data;
     (void)about;
-    if (is_own(name) || a->n == MOST_ATTRIBUTES || strlen(name) >= NORMA_NAME_LENGTH)
+    if (is_own(name))
         return 0;
-    a->status = read_attribute(object, name, &a->all[a->n++]);
+    if (a->n == MOST_ATTRIBUTES || strlen(name) >= NORMA_NAME_LENGTH)
+        a->status = NORMA_FAIL(NORMA_CONFIG,
+                               "attribute %.60s: a merge takes %d attributes of an object, with "
+                               "names of at most %d bytes",
+                               name, MOST_ATTRIBUTES, NORMA_NAME_LENGTH - 1);
+    else
+        a->status = read_attribute(object, name, &a->all[a->n++]);
     return a->status == NORMA_OK ? 0 : -1;
 }
 
@@ -224,6 +212,8 @@ static norma_status read_attributes(norma_merge_inputs *inputs, const norma_merg
 /* `to`: the object in the merged file. Collective. */
 static norma_status write_attribute(norma_result *file, const char *to, const attribute *a)
 {
+    if (H5Aexists_by_name(file->file, to, a->name, H5P_DEFAULT) > 0)
+        return NORMA_OK;
     if (a->kind == H5T_FLOAT)
         return norma_result_set_double(file, to, a->name, a->real);
     if (a->kind == H5T_INTEGER)
