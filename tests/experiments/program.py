@@ -14,6 +14,7 @@ import numpy as np
 NORMA = os.environ["NORMA"]
 MPIEXEC = shlex.split(os.environ["NORMA_MPIEXEC"])
 SOURCE = os.environ["NORMA_SOURCE"]
+OWN_FOLDER = ["sh", os.path.join(SOURCE, "tests", "own_folder.sh"), "--stay"]
 TRAINED = os.path.join(SOURCE, "experiments", "data", "fashion_cnn_w32.h5")
 
 # With the argument `all` a test takes every step of a long walk, without it some of them.
@@ -37,6 +38,9 @@ def launch(arguments, ranks=1, timeout=300, environment=None, peak=False, cwd=No
         command = MPIEXEC + ["-n", str(ranks)] + command
     # A rank that ends with an error leaves behind ranks that end too: mpirun need not wait for them.
     env = dict(os.environ, OMPI_MCA_odls_base_sigkill_timeout="0", **(environment or {}))
+    if ranks == 1:
+        # Runs of several threads of a test would share a folder of sessions, see own_folder.sh.
+        command = [*OWN_FOLDER, *command]
     started = time.monotonic()
     if peak:
         command = [sys.executable, "-c", "import resource, subprocess, sys\n"
