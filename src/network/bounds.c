@@ -97,6 +97,14 @@ norma_status norma_bounds_interval(const norma_source_shape *shape, const norma_
     return NORMA_OK;
 }
 
+/* Does a layer see zeros beside the values of its input? */
+static bool has_padding(const norma_layer *layer)
+{
+    return layer->padding[0] > 0 || layer->padding[1] > 0 ||
+           layer->padding[0] + layer->padding_more[0] > 0 ||
+           layer->padding[1] + layer->padding_more[1] > 0;
+}
+
 /* Ranges of a layer's outputs from those of its inputs. */
 static void propagate_layer(const norma_layer *layer, const double *in_lo, const double *in_hi,
                             double *out_lo, double *out_hi)
@@ -105,9 +113,7 @@ static void propagate_layer(const norma_layer *layer, const double *in_lo, const
     int64_t n_in = layer->n_channels_in / layer->groups;
     int64_t n_out = layer->n_channels_out / layer->groups;
     int64_t row_size = n_in * n_taps;
-    bool zeros = layer->padding[0] > 0 || layer->padding[1] > 0 ||
-                 layer->padding[0] + layer->padding_more[0] > 0 ||
-                 layer->padding[1] + layer->padding_more[1] > 0;
+    bool zeros = has_padding(layer);
     for (int64_t i = 0; i < layer->n_channels_out; i++) {
         interval_sum sum = {0};
         double lo = 0;
@@ -236,8 +242,10 @@ static void node_range(const range_set *set, const norma_layer *layer, int64_t c
         range[0] = fmin(fmax(range[0], layer->clip[0]), layer->clip[1]);
         range[1] = fmin(fmax(range[1], layer->clip[0]), layer->clip[1]);
     } else if (layer->kind == NORMA_LAYER_AVERAGE_POOL) {
-        range[0] = fmin(range[0], 0); /* zeros of the padding */
-        range[1] = fmax(range[1], 0);
+        if (layer->counts_padding && has_padding(layer)) {
+            range[0] = fmin(range[0], 0);
+            range[1] = fmax(range[1], 0);
+        }
         widen((double)norma_kernel_taps(layer->kernel) + 2, range);
     } else if (layer->kind == NORMA_LAYER_GLOBAL_AVERAGE) {
         widen(pixels + 2, range);

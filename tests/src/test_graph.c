@@ -3,6 +3,8 @@
 #include "tests/harness/harness.h"
 
 #include "src/base/mem.h"
+#include "src/network/bounds.h"
+#include "src/network/forward.h"
 #include "src/network/network.h"
 #include "src/operators/elementwise.h"
 #include "src/operators/order.h"
@@ -199,11 +201,79 @@ static void test_digest(void **state)
     norma_network_destroy(&other);
 }
 
+/* Two channels, scaled and shifted apart from each other, each convolved by itself, times
+ * themselves, and means of windows that reach over the edges. */
+static void test_ranges(void **state)
+{
+    (void)state;
+    static const int64_t first[] = {0, 1, 2, 4, 5, 6}, sources[] = {-1, 0, 1, 0, 2, 3};
+    norma_network *network = NULL;
+    double lo[2], hi[2];
+    norma_test_ok(norma_network_create(5, &network));
+    norma_test_ok(norma_network_connect(network, &(norma_edges){5, first, sources}));
+    network->input = (norma_shape){2, 2, 2};
+    network->input_min = -1;
+    network->input_max = 1;
+    norma_layer *layers = network->layers;
+    for (int l = 0; l < 5; l++)
+        layers[l].n_channels_in = layers[l].n_channels_out = 2;
+    layers[0].kind = NORMA_LAYER_BATCHNORM;
+    layers[1].groups = 2;
+    layers[2].kind = NORMA_LAYER_MULTIPLY;
+    layers[3].kind = NORMA_LAYER_AVERAGE_POOL;
+    layers[3].kernel = (norma_kernel_shape){2, 2};
+    layers[3].padding[0] = 1;
+    norma_test_ok(norma_network_infer_shapes(network));
+    norma_test_ok(norma_network_allocate(network));
+    layers[0].weight[0] = layers[0].weight[1] = 1;
+    layers[0].bias[1] = 5;
+    layers[1].weight[0] = 2;
+    layers[1].weight[1] = -3;
+    for (int counts = 0; counts < 2; counts++) {
+        layers[3].counts_padding = counts == 1;
+        norma_test_ok(norma_bounds_propagate(network, 4, lo, hi));
+        const double expected[] = {-2, 2, -108, counts ? 0 : -48};
+        const double ranges[] = {lo[0], hi[0], lo[1], hi[1]};
+        for (int k = 0; k < 4; k++) {
+            double outward = (k % 2 ? 1 : -1) * (ranges[k] - expected[k]);
+            norma_test_check(outward >= 0 && outward < 1e-11);
+        }
+    }
+    norma_network_destroy(&network);
+}
+
+/* A kernel of one tap with zeros behind the last row and column alone: they give the bias. */
+static void test_padding_behind(void **state)
+{
+    (void)state;
+    norma_network *network = NULL;
+    norma_forward *forward = NULL;
+    static const double x[] = {1, 2, 3, 4};
+    double y[6];
+    for (int axis = 0; axis < 2; axis++) {
+        norma_test_ok(norma_network_create(1, &network));
+        network->input = (norma_shape){1, 2, 2};
+        network->layers[0].n_channels_in = network->layers[0].n_channels_out = 1;
+        network->layers[0].padding_more[axis] = 1;
+        norma_test_ok(norma_network_infer_shapes(network));
+        norma_test_ok(norma_network_allocate(network));
+        network->layers[0].weight[0] = 2;
+        network->layers[0].bias[0] = 1;
+        norma_test_ok(norma_forward_create(network, 1, &forward));
+        norma_forward_layer(forward, 0, 1, x, y);
+        static const double below[] = {3, 5, 7, 9, 1, 1}, beside[] = {3, 5, 1, 7, 9, 1};
+        norma_test_check(memcmp(y, axis == 0 ? below : beside, sizeof y) == 0);
+        norma_forward_destroy(&forward);
+        norma_network_destroy(&network);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_order_is_kept), cmocka_unit_test(test_order_is_found),
     cmocka_unit_test(test_cycles),        cmocka_unit_test(test_slots_of_a_chain),
     cmocka_unit_test(test_slots_hold),    cmocka_unit_test(test_windows),
     cmocka_unit_test(test_broadcast),     cmocka_unit_test(test_digest),
+    cmocka_unit_test(test_ranges),        cmocka_unit_test(test_padding_behind),
 };
 
 norma_test_main_serial("src.graph", tests)
