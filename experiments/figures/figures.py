@@ -71,6 +71,10 @@ class Result:
         error = np.ravel(self.get(name + "_stderr", **where))
         return float(np.mean(mean)), float(np.sqrt(np.sum(error ** 2)) / error.size)
 
+    def at_layer(self, name, layer, **where):
+        """As get, of a recorded variable [replica, layer] at one layer."""
+        return self.get(name, **where)[:, list(self.layers(name)).index(layer)]
+
     def layers(self, name):
         """Layer numbers of a recorded variable (its last dimension)."""
         return list(self.file[name].dims)[-1][0][()]
@@ -97,6 +101,12 @@ def arguments(script, description):
     return given
 
 
+def beside(result, suffix):
+    """The path of NAME_suffix.h5 beside NAME.h5, None where there is no such file."""
+    path = f"{os.path.splitext(result)[0]}_{suffix}.h5"
+    return path if os.path.exists(path) else None
+
+
 def mean_and_error(values, axis=0):
     """Mean over replicas and its standard error (NaN for a single one)."""
     values = np.asarray(values, dtype=float)
@@ -118,6 +128,21 @@ def band(axes, x, values, label, color, z=1.96, least=-math.inf, **style):
     return mean, error
 
 
+def wilson(share, n, z=1.96):
+    """Wilson's interval of a share of n draws."""
+    middle = (share + z ** 2 / (2 * n)) / (1 + z ** 2 / n)
+    half = z / (1 + z ** 2 / n) * np.sqrt(share * (1 - share) / n + z ** 2 / (4 * n ** 2))
+    return middle - half, middle + half
+
+
+def shares(axes, x, share, n, color, **style):
+    """Points at shares of n draws with Wilson intervals of 95%, which are returned."""
+    low, high = wilson(share, n)
+    axes.errorbar(x, share, (np.maximum(share - low, 0), np.maximum(high - share, 0)), color=color, markersize=3,
+                  linewidth=0.8, **style)
+    return low, high
+
+
 def slope(x, y):
     """Least-squares slope of y on x; NaN for fewer than two points."""
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
@@ -134,6 +159,12 @@ def gap_square(m, d):
 def linear_distance(n, d):
     """Root mean square of ||G - G*||_F = n V, n centred samples, identity activation, to leading order in 1 / d."""
     return n * np.sqrt(gap_square(n - 1, d))
+
+
+def no_dead_feature(p, d):
+    """The probability that none of d^2 features is without a weight in one of its layers, d weights each of which is
+    kept with probability p; that of full rank is at most this (EXP23 Thm 3)."""
+    return (1 - (1 - p) ** d) ** (2 * d * d)
 
 
 def digamma(x):
@@ -159,8 +190,8 @@ def mean_field(result):
     """Of THESIS Fig. 3.2 to 3.4: a function of activation, batch and width that gives the predicted stationary root mean
     square of ||G - G*||_F and the second term of the bound of Theorem 3.2 with its unknown constants set to 1, from the
     file of `norma meanfield` NAME_meanfield.h5 beside NAME.h5; None without it."""
-    path = os.path.splitext(result)[0] + "_meanfield.h5"
-    if not os.path.exists(path):
+    path = beside(result, "meanfield")
+    if not path:
         return None
     theory = Result(path)
 
@@ -226,6 +257,13 @@ def by_depth(path):
     return dict(sorted(found.items()))
 
 
+def depth_band(axes, results, values, label, color, **style):
+    """A band over the depths of `results`, values[depth][replica], of as many replicas as all depths have."""
+    n_least = min(len(v) for v in values)
+    return band(axes, list(results), np.array([v[:n_least] for v in values]).T, label, color, marker="o", markersize=3,
+                **style)
+
+
 def gradients_by_depth(script, description, panels, curves, layer):
     """The plot.py of THESIS Fig. 6.2, 6.3, 6.5, C.10: log ||dL / dW|| of one layer against the depth of the network, a
     panel for each value of the option `panels` and a curve for each one of `curves`."""
@@ -237,11 +275,8 @@ def gradients_by_depth(script, description, panels, curves, layer):
     for axes, column in zip(grid[0], columns):
         for curve, color in zip(some.option(curves), COLORS):
             where = {panels.replace("-", "_"): column, curves.replace("-", "_"): curve}
-            values = [r.get("log_grad_norm", **where)[:, list(r.layers("log_grad_norm")).index(layer)]
-                      for r in results.values()]
-            n_least = min(len(v) for v in values)
-            means, errors = band(axes, list(results), np.array([v[:n_least] for v in values]).T, str(curve), color,
-                                 marker="o", markersize=3)
+            values = [r.at_layer("log_grad_norm", layer, **where) for r in results.values()]
+            means, errors = depth_band(axes, results, values, str(curve), color)
             print(f"{panels} {column}, {curves} {curve}: " + "  ".join(
                 f"{d}: {m:.3f} +- {e:.3f}" for d, m, e in zip(results, means, errors)))
             depths = np.array(list(results), dtype=float)

@@ -32,8 +32,8 @@ def main():
     picture, axes = plt.subplots(1, 2, figsize=(6.6, 2.8))
     draw(axes[0], given.result, "width", r"width $d$, $D = d^2$")
     axes[0].set(ylabel="loss", ylim=(1e-30, 1e3))
-    right = os.path.splitext(given.result)[0] + "_right.h5"
-    if os.path.exists(right):
+    right = figures.beside(given.result, "right")
+    if right:
         draw(axes[1], right, "features", r"features $D$, $d = 25$")
         axes[1].axvline(625, color="gray", linewidth=0.6, linestyle=":")
         axes[1].set(ylim=(1e-30, 1e3))

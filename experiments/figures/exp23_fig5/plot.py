@@ -10,12 +10,6 @@ import figures  # noqa: E402
 from figures import plt  # noqa: E402
 
 
-def law(p, d):
-    """The probability that none of d^2 features is without a weight in one of its layers; that of full rank is at most
-    this."""
-    return (1 - (1 - p) ** d) ** (2 * d * d)
-
-
 def draw(axes, path, option, label):
     result = figures.Result(path)
     x = np.array(result.coordinate(option))
@@ -33,7 +27,7 @@ def draw(axes, path, option, label):
             print(f"p {p:g}, {option} {value}: loss median {np.median(loss[i]):.3g}, structural rank "
                   f"{np.min(rank[i]):.0f} to {np.max(rank[i]):.0f} of {n_rows[i, 0]:.0f}, full in {np.sum(full[i])} of "
                   f"{full.shape[1]}; least widths {np.min(least[i]):.0f} to {np.max(least[i]):.0f}"
-                  + (f"; law {law(p, value):.2g}" if option == "width" else ""))
+                  + (f"; law {figures.no_dead_feature(p, value):.2g}" if option == "width" else ""))
         print(f"p {p:g}: draws of full structural rank with a loss below 1e-15: {np.sum(loss[full] < 1e-15)} of "
               f"{np.sum(full)}; deficient ones with a loss above: {np.sum(loss[~full] > 1e-15)} of {np.sum(~full)}")
     axes.set(yscale="log", xlabel=label, ylim=(1e-30, 1e3))
@@ -44,8 +38,8 @@ def main():
     picture, axes = plt.subplots(1, 2, figsize=(6.6, 2.8))
     draw(axes[0], given.result, "width", r"width $d$, $D = d^2$")
     axes[0].set(ylabel="loss")
-    right = os.path.splitext(given.result)[0] + "_right.h5"
-    if os.path.exists(right):
+    right = figures.beside(given.result, "right")
+    if right:
         draw(axes[1], right, "features", r"features $D$, $d = 25$")
     axes[0].legend(loc="lower left")
     figures.save(picture, given.output)

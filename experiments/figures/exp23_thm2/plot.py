@@ -35,10 +35,7 @@ def draw(axes, result, law):
 def main():
     given = figures.arguments(__file__, __doc__)
     picture, axes = plt.subplots(1, 2, figsize=(7.4, 3.2), sharey=True)
-    base = os.path.splitext(given.result)[0]
-    for path in (f"{base}_short.h5", f"{base}_long.h5", given.result):
-        if not os.path.exists(path):
-            continue
+    for path in filter(None, (figures.beside(given.result, "short"), figures.beside(given.result, "long"), given.result)):
         result = figures.Result(path)
         for one, law in zip(axes, result.option("source-dist")):
             draw(one, result, law)

@@ -12,41 +12,26 @@ from figures import plt  # noqa: E402
 COLORS = [*figures.COLORS, "tab:red"]
 
 
-def law(p, d):
-    """The probability that each of d^2 features has a weight in both layers; that of full rank is at most this."""
-    return (1 - (1 - p) ** d) ** (2 * d * d)
-
-
-def wilson(share, n, z=1.96):
-    middle = (share + z ** 2 / (2 * n)) / (1 + z ** 2 / n)
-    half = z / (1 + z ** 2 / n) * np.sqrt(share * (1 - share) / n + z ** 2 / (4 * n ** 2))
-    return middle - half, middle + half
-
-
 def main():
     given = figures.arguments(__file__, __doc__)
     result = figures.Result(given.result)
     p = np.array(result.coordinate("keep_probability"))
     fine = np.linspace(p[0], p[-1], 200)
     picture, axes = plt.subplots(figsize=(4.4, 3))
-    largest = []
     for d, color in zip(result.coordinate("width"), COLORS):
         full = result.get("structural_deficiency", width=d)[..., 0] == 0
         share, n = full.mean(1), full.shape[1]
-        low, high = wilson(share, n)
-        axes.errorbar(p, share, (np.maximum(share - low, 0), np.maximum(high - share, 0)), color=color, fmt="o",
-                      markersize=3, linewidth=0.8, label=f"d = {d}")
-        axes.plot(fine, law(fine, d), color=color, linewidth=0.8)
-        expected = law(p, d)
+        low, high = figures.shares(axes, p, share, n, color, fmt="o", label=f"d = {d}")
+        axes.plot(fine, figures.no_dead_feature(fine, d), color=color, linewidth=0.8)
+        expected = figures.no_dead_feature(p, d)
         inside = (low <= expected + 1e-12) & (expected <= high + 1e-12)
-        largest.append(np.max(np.abs(share - expected)))
         print(f"d = {d}: " + "  ".join(f"{a:g}: {s:.3f} ({e:.3f})" for a, s, e in zip(p, share, expected)))
         print(f"d = {d}: the law is within the interval at {np.sum(inside)} of {p.size} points, largest difference "
-              f"{largest[-1]:.3f}; 2 ln d / d = {2 * np.log(d) / d:.3f}, sqrt(ln d / d) = {np.sqrt(np.log(d) / d):.3f}")
+              f"{np.max(np.abs(share - expected)):.3f}; 2 ln d / d = {2 * np.log(d) / d:.3f}, sqrt(ln d / d) = {np.sqrt(np.log(d) / d):.3f}")
     axes.set(xlabel="probability p that an entry is kept", ylabel="share of full structural rank", ylim=(-0.02, 1.03))
     axes.legend(title="lines: law", loc="lower right")
-    beside = os.path.splitext(given.result)[0] + "_rank.h5"
-    if os.path.exists(beside):
+    beside = figures.beside(given.result, "rank")
+    if beside:
         ranks = figures.Result(beside)
         structural, numerical = (ranks.get(name)[..., 0] for name in ("structural_rank", "numerical_rank"))
         print(f"numerical rank equals structural rank in {np.sum(structural == numerical)} of {structural.size} draws")

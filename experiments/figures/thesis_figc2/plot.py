@@ -9,7 +9,7 @@ import figures  # noqa: E402
 from figures import plt  # noqa: E402
 
 LAYER = 10
-COLORS = figures.COLORS + ["tab:red"]
+COLORS = [*figures.COLORS, "tab:red"]
 
 
 def main():
@@ -20,8 +20,7 @@ def main():
     picture, grid = plt.subplots(1, len(acts), figsize=(3.2 * len(acts), 3.0), squeeze=False, sharey=True)
     for axes, act in zip(grid[0], acts):
         for (depth, result), color in zip(results.items(), COLORS):
-            at = list(result.layers("explosion_rate")).index(LAYER)
-            rates = np.array([result.get("explosion_rate", act=act, gain_exponent=k)[:, at] for k in exponents]).T
+            rates = np.array([result.at_layer("explosion_rate", LAYER, act=act, gain_exponent=k) for k in exponents]).T
             mean, error = figures.band(axes, exponents, rates, f"{depth} layers", color, marker="o", markersize=3)
             print(f"{act}, {depth} layers: " + "  ".join(f"{k:g}: {m:.4f} +- {e:.4f}"
                                                        for k, m, e in zip(exponents, mean, error)))

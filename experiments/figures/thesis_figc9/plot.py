@@ -17,13 +17,10 @@ def main():
     some = next(iter(results.values()))
     picture, (left, right) = plt.subplots(1, 2, figsize=(6.8, 3.0))
     for act, color in zip(some.option("act"), figures.COLORS):
-        norms = [r.get("log_grad_norm", act=act)[:, list(r.layers("log_grad_norm")).index(LAYER)]
-                 for r in results.values()]
+        norms = [r.at_layer("log_grad_norm", LAYER, act=act) for r in results.values()]
         gaps = [r.get("isometry_gap", act=act)[:, -1] for r in results.values()]
-        n_least = min(len(v) for v in norms)
         for axes, values, name in ((left, norms, "log norm"), (right, gaps, "gap")):
-            mean, error = figures.band(axes, list(results), np.array([v[:n_least] for v in values]).T, act, color,
-                                       least=0.1 if axes is right else -np.inf, marker="o", markersize=3)
+            mean, error = figures.depth_band(axes, results, values, act, color, least=0.1 if axes is right else -np.inf)
             print(f"{act}, {name}: " + "  ".join(f"{d}: {m:.4g} +- {e:.2g}" for d, m, e in zip(results, mean, error)))
     left.set(xlabel="layers of the network", ylabel=f"log norm of the gradient, layer {LAYER}", xscale="log")
     right.set(xlabel="layers of the network", ylabel="isometry gap of the last layer", xscale="log", yscale="log")
