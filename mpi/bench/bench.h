@@ -66,8 +66,9 @@ NORMA_MUST_USE norma_status norma_bench_small(norma_bench *bench);    /* many sm
 /* Work to be timed, the same on all ranks; norma_bench_time agrees on its status. */
 typedef norma_status (*norma_bench_action)(void *context);
 
-/* Runs work and, unless NULL, limit in turn until bench->seconds are spent, each once at least;
- * *seconds and *limit_seconds are the fastest turn's of the slowest rank. Collective. */
+/* Runs work and, unless NULL, limit in turn until bench->seconds are spent, each once at least, a
+ * short limit three times in the first turn; *seconds and *limit_seconds are the fastest turn's of
+ * the slowest rank. Collective. */
 NORMA_MUST_USE norma_status norma_bench_time(const norma_bench *bench, norma_bench_action work,
                                              void *work_context, norma_bench_action limit,
                                              void *limit_context, double *seconds,
