@@ -88,6 +88,13 @@ norma_status norma_evaluate_compare_with(norma_evaluate *e, const norma_network 
     return NORMA_OK;
 }
 
+int64_t norma_evaluate_share_local(const norma_evaluate *e, int64_t *first, int64_t *n_local)
+{
+    *first = e->first;
+    *n_local = e->n_local;
+    return e->n_images;
+}
+
 int64_t norma_evaluate_n_batches_local(const norma_evaluate *e)
 {
     return e->n_local > 0 ? norma_index_ceil_divide(e->n_local, e->n_batch) : 0;

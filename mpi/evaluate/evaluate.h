@@ -58,6 +58,14 @@ typedef struct norma_evaluate_result {
     double seconds;                /* spent in the source pairs, the slowest rank's */
 } norma_evaluate_result;
 
+/* The images of all ranks together, and this rank's: n_local from number first on. Local. */
+int64_t norma_evaluate_share_local(const norma_evaluate *evaluate, int64_t *first,
+                                   int64_t *n_local);
+
+/* Runs from here on store the outputs of this rank's images as well, [n_local][outputs] of the
+ * target and of the source in FP64. Both are borrowed; NULL: they are not stored. Local. */
+void norma_evaluate_store_outputs_local(norma_evaluate *evaluate, double *target, double *source);
+
 /* Runs source[n_layers of the network] and the target on all images and compares; the result is
  * equal on all ranks. Collective. */
 NORMA_MUST_USE norma_status norma_evaluate_run(norma_evaluate *evaluate,

@@ -112,12 +112,31 @@ static void run_source_local(norma_evaluate *e, const norma_source_layer *source
     }
 }
 
+/* Copies the outputs of n images, the first of which has number `first`, for the caller. */
+static void store_local(const norma_evaluate *e, int64_t first, int64_t n, int64_t size,
+                        const double *target, const double *source)
+{
+    if (!e->outputs_target)
+        return;
+    memcpy(e->outputs_target + (first - e->first) * size, target,
+           (size_t)(n * size) * sizeof *target);
+    memcpy(e->outputs_source + (first - e->first) * size, source,
+           (size_t)(n * size) * sizeof *source);
+}
+
+void norma_evaluate_store_outputs_local(norma_evaluate *e, double *target, double *source)
+{
+    e->outputs_target = target;
+    e->outputs_source = source;
+}
+
 static norma_status compare_local(const norma_evaluate *e, int64_t batch, const double *target,
                                   const double *source, image_record *records)
 {
     int64_t size = norma_shape_size(e->network->layers[e->network->n_layers - 1].output);
     int64_t first = 0;
     int64_t n_images = norma_evaluate_batch_local(e, batch, &first);
+    store_local(e, first, n_images, size, target, source);
     for (int64_t n = 0; n < n_images; n++) {
         const double *t = target + n * size;
         const double *s = source + n * size;

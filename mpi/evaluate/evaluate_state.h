@@ -22,6 +22,8 @@ struct norma_evaluate {
     int64_t held_layer;           /* ... at the input of which layer */
     norma_evaluate *other;        /* owned; of the network that runs are compared with; NULL: this
                                      one's */
+    double *outputs_target;       /* [n_local][outputs], where runs store them; borrowed, or NULL */
+    double *outputs_source;
 };
 
 /* Bytes of what a run keeps of one image. */

@@ -3,11 +3,15 @@ target, with the logits of the framework that trained it; a changed shift change
 run again from the configuration it holds."""
 import os
 import shutil
+import sys
 
 import h5py
 import numpy as np
 
 import program
+
+sys.path.insert(0, os.path.join(program.SOURCE, "experiments", "tools"))
+import target_check  # noqa: E402
 
 
 def evaluate(path, ranks=1):
@@ -124,6 +128,40 @@ def some_layers(folder):
     program.check(done.returncode == 2 and "there is no layer 3" in done.stderr, done.stderr)
 
 
+def outputs(folder):
+    """evaluate --output: outputs whose difference is the largest error, with the same bits on any ranks; the target's
+    equal numpy's. Refused for sweeps and for a file that is there."""
+    target = small_network(folder)
+    out, written = os.path.join(folder, "of_outputs.h5"), os.path.join(folder, "outputs.h5")
+    done = program.launch(["reconstruct", "--target", target, "--dataset", folder, "--samples", 20, "--seed", 3,
+                           "--replicas", 2, "--output", out])
+    program.check(done.returncode == 0, done.stderr)
+    before = None
+    for ranks in (1, program.SEVERAL):
+        done = program.launch(["evaluate", out, "--samples", 7, "--output", written, "--force"], ranks)
+        program.check(done.returncode == 0, f"evaluate --output: {done.stderr}")
+        printed = [float(line.split()[4]) for line in done.stdout.splitlines() if not line.startswith("#")]
+        with h5py.File(written) as f:
+            values = f["outputs_target"][...], f["outputs_source"][...]
+            program.check(f.attrs["seed"] == 3, "the seed in the file")
+        found = [float(f"{e:.8e}") for e in np.abs(values[1] - values[0]).max((1, 2))]
+        program.check(found == printed, f"differences {found}, printed {printed}")
+        program.check(before is None or all(map(np.array_equal, before, values)), f"{ranks} ranks: other bits")
+        before = values
+    program.check(before[0].shape == (7, 5) and before[1].shape == (2, 7, 5), f"{before[1].shape}")
+    images = np.fromfile(os.path.join(folder, "t10k-images-idx3-ubyte"), np.uint8, offset=16).reshape(20, 1, 8, 8)[:7]
+    difference = np.abs(target_check.forward(target, images / 127.5 - 1.0) - before[0]).max()
+    program.check(difference < 1e-13, f"the target's outputs differ from numpy's by {difference}")
+    done = program.launch(["evaluate", out, "--output", written])
+    program.check(done.returncode == 2 and "exists" in done.stderr, f"a file that is there: {done.stderr}")
+    sweep = os.path.join(folder, "of_a_sweep.h5")
+    done = program.launch(["reconstruct", "--target", target, "--dataset", folder, "--samples", 20, "--seed", "3,4",
+                           "--output", sweep])
+    program.check(done.returncode == 0, done.stderr)
+    done = program.launch(["evaluate", sweep, "--output", written, "--force"], 2)
+    program.check(done.returncode == 2 and "holds the cells of a sweep" in done.stderr, f"a sweep: {done.stderr}")
+
+
 def changed_target(folder):
     """evaluate refuses a target file that is no longer the one that was reconstructed."""
     out = os.path.join(folder, "of_a_target.h5")
@@ -238,6 +276,7 @@ def main():
         some_layers(folder)
         targets_per_replica(folder)
         changed_target(folder)
+        outputs(folder)
     program.finish()
 
 

@@ -3,12 +3,14 @@
  *
  * Rebuilds the frozen weights from the stored configuration (seed, distribution), takes the affine
  * maps gamma and beta as they are in the file, runs source and target on images and compares them
- * again: nothing is solved. Changed maps give changed outputs.
+ * again: nothing is solved. Changed maps give changed outputs. With --output the outputs of both
+ * networks are written, for comparisons with other programs.
  *     norma evaluate result.h5 --samples 100
  */
 #include "experiments/driver.h"
 #include "experiments/reconstruct/construct/construction.h"
 #include "experiments/reconstruct/construct/teacher.h"
+#include "experiments/reconstruct/evaluate/outputs.h"
 #include "experiments/reconstruct/options.h"
 #include "experiments/reconstruct/setup.h"
 #include "io/config/config_read.h"
@@ -49,6 +51,18 @@ static const norma_option options[] = {
      .min = NORMA_AT_LEAST(1),
      .max = NORMA_AT_MOST(1e9),
      .help = "The first N test images."},
+    {.name = "output",
+     .type = NORMA_OPTION_PATH,
+     .group = "Output",
+     .command_line_only = true,
+     .placeholder = "FILE.h5",
+     .unset_text = "no file",
+     .help = "Write the outputs of target and source for every image to this file (HDF5)."},
+    {.name = "force",
+     .type = NORMA_OPTION_FLAG,
+     .group = "Output",
+     .command_line_only = true,
+     .help = "Overwrite an existing file of outputs."},
     NORMA_OPTION_END,
 };
 
@@ -57,7 +71,7 @@ static const norma_option *const tables[] = {options, NULL};
 static const norma_command command = {
     .name = "evaluate",
     .description = "Runs the source network of a result file, with the affine maps stored there, "
-                   "and its target on images, and compares them. Solves and writes nothing.",
+                   "and its target on images, and compares them. Solves nothing.",
     .tables = tables,
 };
 
@@ -68,6 +82,7 @@ typedef struct evaluation {
     norma_result_reader *reader;
     norma_reconstruct_inputs inputs;
     norma_reconstruct_cell cell;
+    norma_reconstruct_outputs outputs; /* with --output */
 } evaluation;
 
 /* The configuration in the file, with the data set and samples asked for here. */
@@ -173,7 +188,13 @@ static norma_status evaluate_replica(evaluation *e, const char *root, int64_t re
     }
     NORMA_GOTO(status,
                norma_reconstruct_construction_evaluate(world, &e->cell, &e->inputs, &evaluate));
+    if (norma_config_has(e->config, "output") && replica == 0)
+        NORMA_GOTO(status, norma_reconstruct_outputs_open(e->call, e->config, e->stored,
+                                                          e->cell.network, evaluate, &e->outputs));
+    norma_evaluate_store_outputs_local(evaluate, e->outputs.target, e->outputs.source);
     NORMA_GOTO(status, norma_evaluate_run(evaluate, sources, &result));
+    if (e->outputs.file)
+        NORMA_GOTO(status, norma_reconstruct_outputs_write(&e->outputs, replica));
     print_result(e->cell.number, replica, &result);
 done:
     norma_evaluate_destroy(&evaluate);
@@ -264,6 +285,7 @@ static norma_status evaluate_file(evaluation *e)
         status =
             NORMA_FAIL(NORMA_CONFIG, "%s has a random target layer, which no images fit", path);
     NORMA_GOTO(status, norma_agree(runtime->world, status));
+    NORMA_GOTO(status, norma_reconstruct_outputs_check(runtime, e->config, e->stored));
     NORMA_GOTO(status, read_inputs(e));
     NORMA_GOTO(status, check_target(e));
     if (stack) {
@@ -276,6 +298,7 @@ static norma_status evaluate_file(evaluation *e)
     for (int64_t i = 0; i < norma_config_get_sweep(e->stored)->n_cells; i++)
         NORMA_GOTO(status, evaluate_cell(e, i));
 done:
+    status = norma_reconstruct_outputs_close(&e->outputs, status);
     norma_reconstruct_inputs_clear(&e->inputs);
     norma_config_destroy(&e->stored);
     norma_result_reader_close(&e->reader);
