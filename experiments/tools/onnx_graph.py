@@ -290,6 +290,9 @@ def outputs(model, x):
         model.start(np.resize(part, (size, *x.shape[1:])))
         for number, node in enumerate(model.graph.node):
             model.run_node(number, node)
+            for tensor in set(node.input) - model.static - {model.output, ""}:
+                if model.consumers(tensor) and model.consumers(tensor)[-1] == number:
+                    del model.values[tensor]
         results.append(model.values[model.output][:len(part)])
     return np.concatenate(results)
 

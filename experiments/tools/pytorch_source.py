@@ -16,7 +16,6 @@ Target, data set and number of samples are those of the file's configuration unl
 on random inputs in the range that the target declares.
 """
 import argparse
-import re
 import sys
 
 import h5py
@@ -28,18 +27,8 @@ import datasets
 from pytorch_run import TargetGraph
 from pytorch_stack import KINDS as STACKS
 from pytorch_target import activation, read_layer, read_target
+from source_pair import configured, inputs_of, pair, paddings, shape_of
 from target_graph import is_graph
-
-
-def configured(file, key):
-    """A value of the configuration in the result file, or None."""
-    text = file["configuration"].asstr()[()]
-    found = re.search(rf'^  {key}: *"?([^"#\n]*?)"?(?: *#.*)?$', text, re.M)
-    return found.group(1) if found else None
-
-
-def pair(text):
-    return tuple(int(v) for v in text.split("x"))
 
 
 def convolution(weight, stride, bias=None):
@@ -79,16 +68,13 @@ def source_pair(group, replica, conv):
     """Conv2d, BatchNorm2d, activation, Conv2d, BatchNorm2d in place of one target layer; conv is
     the target's Conv2d, or None where it is linear."""
     attributes = group.attrs
-    k1, k2 = pair(attributes["kernel1"]), pair(attributes["kernel2"])
     kt, pad = (conv.kernel_size, conv.padding) if conv else ((1, 1), (0, 0))
-    near = pair(attributes["padding1"])
-    excess = [a + b - 1 - t for a, b, t in zip(k1, k2, kt)]
-    far = [p + e - e // 2 for p, e in zip(pad, excess)]
+    near, far = paddings(group, kt, pad)
     biases = [group[name][replica] if name in group else None for name in ("conv1_bias", "conv2_bias")]
     first = convolution(group["W1"][replica], pair(attributes["stride1"]), biases[0])
     second = convolution(group["W2"][replica], pair(attributes["stride2"]), biases[1])
-    if list(near) == far:
-        first.padding = near
+    if near == far:
+        first.padding = tuple(near)
         modules = []
     else:
         modules = [nn.ZeroPad2d((near[1], far[1], near[0], far[0]))]
@@ -173,27 +159,11 @@ def run(model, x, batch=10):
         return torch.cat([model(part) for part in torch.split(x, batch)]).double().flatten(1)
 
 
-def shape_of(attributes):
-    """(channels, height, width) of the inputs."""
-    shape = tuple(int(n) for n in np.atleast_1d(attributes["input_shape"]))
-    return (1,) + shape if len(shape) == 2 else shape
-
-
 def random_inputs(samples, attributes):
     """Uniform in the declared range."""
     low, high = (float(attributes[name]) for name in ("input_min", "input_max"))
     generator = torch.Generator().manual_seed(1)
     return low + (high - low) * torch.rand(samples, *shape_of(attributes), generator=generator, dtype=torch.float64)
-
-
-def inputs(images, attributes):
-    """x = scale * pixel + offset, numbers or one per channel."""
-    shape = shape_of(attributes)
-    x = torch.from_numpy(images).double().reshape(len(images), *shape)
-    scale, offset = (torch.from_numpy(np.atleast_1d(attributes.get(name, default)).astype(float))
-                     .reshape((-1,) + (1,) * (len(shape) - 1))
-                     for name, default in (("input_scale", 1.0), ("input_offset", 0.0)))
-    return scale * x + offset
 
 
 def main():
@@ -241,7 +211,7 @@ def main():
         if str(samples) != configured(file, "samples") or not data:
             stored = {}
     images, labels = datasets.load(data, samples) if data else (None, None)
-    x = inputs(images, attributes) if data else random_inputs(samples, attributes)
+    x = torch.from_numpy(inputs_of(images, attributes)) if data else random_inputs(samples, attributes)
     expected = run(target, x)
     largest = float(expected.abs().max())
     print("precision  output_max_error  output_rmse   decisions differing  accuracy source, target")
