@@ -84,39 +84,21 @@ static const norma_option other_options[] = {
     NORMA_OPTION_END,
 };
 
-static const norma_option group_options[] = {
-    {.name = "group-size",
-     .type = NORMA_OPTION_INTEGER,
-     .group = "Run",
-     .unit = "ranks",
-     .default_text = "1",
-     .min = NORMA_AT_LEAST(1),
-     .max = NORMA_AT_MOST(1048576),
-     .help = "Ranks that compute one chain together, for widths from about 2000: the rows of W and "
-             "the observables are dealt out, the numbers are those of one rank. Ranks of an "
-             "incomplete last group stay idle."},
-    NORMA_OPTION_END,
-};
-
 static const norma_option *const tables[] = {norma_layer_options,
                                              precision_options,
                                              norma_layer_input_options,
                                              other_options,
-                                             group_options,
+                                             norma_layer_group_options,
                                              norma_config_random_options,
                                              norma_config_run_options,
                                              norma_job_options,
                                              NULL};
-static const norma_option *const plan_tables[] = {norma_layer_options,
-                                                  precision_options,
-                                                  norma_layer_input_options,
-                                                  other_options,
-                                                  group_options,
-                                                  norma_config_random_options,
-                                                  norma_config_run_options,
-                                                  norma_job_options,
-                                                  norma_plan_options,
-                                                  NULL};
+static const norma_option *const plan_tables[] = {
+    norma_layer_options,       precision_options,
+    norma_layer_input_options, other_options,
+    norma_layer_group_options, norma_config_random_options,
+    norma_config_run_options,  norma_job_options,
+    norma_plan_options,        NULL};
 
 const norma_command norma_chain_command = {
     .name = "chain",

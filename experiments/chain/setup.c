@@ -174,12 +174,7 @@ static norma_status make_cell(const norma_chain_setup *setup, int64_t i, bool al
         NORMA_TRY(norma_chain_comparison_bytes(&cell->spec, &cell->input, &cell->request,
                                                &cell->twin_bytes));
     }
-    const char *not_shared = cell->sizes[0].needs.not_shared;
-    if (norma_config_get_integer(config, 0, "group-size") > 1 && not_shared)
-        return NORMA_FAIL(norma_config_blame(config, "group-size"),
-                          "%s: several ranks cannot share this chain: %s",
-                          norma_config_where(config, "group-size"), not_shared);
-    return NORMA_OK;
+    return norma_layer_group_check(config, cell->sizes[0].needs.not_shared, INT64_MAX);
 }
 
 /* "K" or "NAME:K". */

@@ -4,9 +4,9 @@
  * V becomes dL/dH_l = g W_l' V_Z (+ V_Z), and log || dL/dW_l ||_F is taken of every layer (THESIS
  * chapter 6; src/gradient/gradient.h). Batch normalization makes gradients explode at a rate that
  * orthogonal weights at n = d avoid; gains alpha_l shape those of nonlinear chains. Varies: the
- * layer as in norma chain, gain, loss, seed, replica. Replicas are spread over the ranks; the run
- * can be stopped at any moment and resumed on another number of ranks with the same bits. Feeds
- * THESIS Fig. 6.2, 6.3, 6.5, C.1, C.2.
+ * layer as in norma chain, gain, loss, seed, replica. Replicas are spread over groups of ranks, of
+ * one rank or of several that share a wide chain; the run can be stopped at any moment and resumed
+ * on another number of ranks with the same bits. Feeds THESIS Fig. 6.2, 6.3, 6.5, C.1, C.2.
  *     norma gradient --width 100 --batch 10 --depth 80 --norm bn-centered --replicas 100
  */
 #include "experiments/gradient/options.h"
@@ -51,7 +51,8 @@ static norma_status compute(norma_job_context *job)
     gradient_state *state = job->state;
     const norma_gradient_setup *setup = &state->setup;
     char grid[96];
-    snprintf(grid, sizeof grid, "%d ranks take turns at %lld replicas", job->runtime->size,
+    snprintf(grid, sizeof grid, "%d ranks in groups of %lld take turns at %lld replicas",
+             job->runtime->size, (long long)norma_config_get_integer(job->config, 0, "group-size"),
              (long long)setup->n_tasks);
     const norma_job_file about = {.title = "Gradients through random layers",
                                   .process_grid = grid,

@@ -82,12 +82,19 @@ static const norma_option gradient_options[] = {
 };
 
 static const norma_option *const tables[] = {
-    norma_layer_options,         norma_layer_input_options, loss_options,      gradient_options,
-    norma_config_random_options, norma_config_run_options,  norma_job_options, NULL};
-static const norma_option *const plan_tables[] = {
-    norma_layer_options, norma_layer_input_options,   loss_options,
-    gradient_options,    norma_config_random_options, norma_config_run_options,
-    norma_job_options,   norma_plan_options,          NULL};
+    norma_layer_options,      norma_layer_input_options, loss_options,
+    gradient_options,         norma_layer_group_options, norma_config_random_options,
+    norma_config_run_options, norma_job_options,         NULL};
+static const norma_option *const plan_tables[] = {norma_layer_options,
+                                                  norma_layer_input_options,
+                                                  loss_options,
+                                                  gradient_options,
+                                                  norma_layer_group_options,
+                                                  norma_config_random_options,
+                                                  norma_config_run_options,
+                                                  norma_job_options,
+                                                  norma_plan_options,
+                                                  NULL};
 
 const norma_command norma_gradient_command = {
     .name = "gradient",
@@ -97,7 +104,7 @@ const norma_command norma_gradient_command = {
         "Jacobians, the cosines between gradients of single samples.\n"
         "Options that take numbers or names accept lists and ranges (100,200,400 or 0..1:0.25): "
         "the run is then their Cartesian product, one file with a dimension for each. Cells and "
-        "replicas are spread over the ranks; one rank computes a replica.",
+        "replicas are spread over the ranks.",
     .tables = tables,
     .fitted = "gain",
 };

@@ -44,7 +44,8 @@ static int64_t peak_bytes(const void *context, int64_t n_ranks)
     const bool small = spec->width <= NORMA_SOLO_MAX_SIZE && spec->batch <= NORMA_SOLO_MAX_SIZE;
     const double longest = fmax((double)spec->width, (double)spec->batch);
     double packing = small ? 0 : 8 * packed_rows * longest;
-    double share = ceil((double)n->setup->n_tasks / (double)n_ranks);
+    double groups = fmax(1, floor((double)n_ranks / (double)n->cell->request.n_members));
+    double share = ceil((double)n->setup->n_tasks / groups);
     double records = 8 * (double)n->cell->n_numbers * (share + 1);
     double bytes = n->base + n->cell->needs.bytes + packing + records + readout_bytes(n->cell);
     return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
@@ -87,6 +88,7 @@ static norma_status measure(const norma_gradient_cell *cell, double *seconds)
     request.depth = cell->depth < MEASURED_LAYERS ? cell->depth : MEASURED_LAYERS;
     request.segment = again ? 1 : request.depth;
     request.per_sample = request.isometry_gap = false;
+    request.n_members = 1;
     request.jacobian = request.jacobian < request.depth ? request.jacobian : request.depth;
     NORMA_GOTO(status, norma_gradient_create(&cell->spec, &cell->input, &request, &g));
     while (n_runs < 2 || elapsed < cell_seconds) { /* the first run warms up */
@@ -132,9 +134,12 @@ static norma_status print_plan(const norma_gradient_setup *setup, const norma_pl
     char text[32];
     double total = 0;
     double longest = 0;
+    const double group = (double)norma_config_get_integer(setup->config, 0, "group-size");
+    const double groups = fmax(1, floor((double)machine->n_ranks / group));
     NORMA_TRY(print_cells(setup, &total, &longest));
-    double busy = fmin((double)machine->n_ranks, (double)setup->n_tasks);
-    norma_progress_format_seconds_local(fmax(total / busy, longest), text, sizeof text);
+    /* a group's at best: what is not a product is shared less evenly */
+    double busy = fmin(groups, (double)setup->n_tasks) * group;
+    norma_progress_format_seconds_local(fmax(total / busy, longest / group), text, sizeof text);
     norma_log_result("# time about %s on %lld ranks, of which %.0f are busy (%.3g core seconds)",
                      text, (long long)machine->n_ranks, busy, total);
     norma_plan_print_memory_local(machine, peak, (double)norma_gradient_output_bytes(setup));

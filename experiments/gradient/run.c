@@ -29,16 +29,23 @@ static int64_t work(const void *context, int64_t task)
     return 2 * layer_work(cell) * cell->depth;
 }
 
+static norma_status create(norma_gradient_run *run, const norma_gradient_cell *cell)
+{
+    NORMA_TRY(norma_gradient_create(&cell->spec, &cell->input, &cell->request, &run->gradient));
+    return NORMA_ALLOC(run->numbers, cell->n_numbers);
+}
+
 /* The object of the task's cell; the one of the task before where that is the same. */
 static norma_status prepare(norma_gradient_run *run, const norma_gradient_cell *cell)
 {
+    const norma_team *team = norma_queue_team_local(run->queue);
     if (run->cell == cell)
         return NORMA_OK;
     norma_gradient_destroy(&run->gradient);
     NORMA_FREE(run->numbers);
     run->cell = NULL;
-    NORMA_TRY(norma_gradient_create(&cell->spec, &cell->input, &cell->request, &run->gradient));
-    NORMA_TRY(NORMA_ALLOC(run->numbers, cell->n_numbers));
+    NORMA_TRY(norma_team_agree(team, create(run, cell)));
+    norma_gradient_join(run->gradient, &team->chain);
     run->cell = cell;
     return NORMA_OK;
 }
@@ -62,11 +69,17 @@ static norma_status begin(norma_gradient_run *run, int64_t task)
     return status;
 }
 
+static bool is_root(norma_gradient_run *run)
+{
+    return norma_team_is_root_local(norma_queue_team_local(run->queue));
+}
+
 static norma_status save(norma_gradient_run *run, int64_t task)
 {
     const void *bytes = NULL;
     int64_t size = 0;
-    norma_gradient_get_state(run->gradient, &bytes, &size);
+    if (is_root(run))
+        norma_gradient_get_state(run->gradient, &bytes, &size);
     return norma_queue_save(run->queue, task, bytes, size);
 }
 
@@ -88,7 +101,7 @@ static norma_status advance(norma_gradient_run *run, int64_t task)
     return NORMA_OK;
 }
 
-/* The record of a finished replica into the file and the journal. */
+/* The record of a finished replica into the file and the journal. Local to the team's root. */
 static norma_status keep(norma_gradient_run *run, int64_t task, double seconds)
 {
     norma_gradient_record record = norma_gradient_record_view(run->cell, run->numbers);
@@ -104,7 +117,7 @@ static norma_status compute(void *context, int64_t task)
     double begun = norma_progress_clock_local();
     NORMA_TRY(begin(run, task));
     NORMA_TRY(advance(run, task));
-    return keep(run, task, norma_progress_clock_local() - begun);
+    return is_root(run) ? keep(run, task, norma_progress_clock_local() - begun) : NORMA_OK;
 }
 
 norma_status norma_gradient_run_all(norma_gradient_run *run, const norma_job_context *job,
@@ -120,9 +133,11 @@ norma_status norma_gradient_run_all(norma_gradient_run *run, const norma_job_con
                                      .compute = compute,
                                      .replay = replay,
                                      .work = work};
+    const norma_queue_options options = norma_job_queue(job);
     run->setup = setup;
     run->output = output;
-    NORMA_TRY(norma_job_queue_alone(job, &tasks, &run->queue));
+    NORMA_TRY(norma_queue_create(&options, &tasks, &run->queue));
+    NORMA_TRY(norma_queue_replay(run->queue));
     return norma_queue_run(run->queue, 0, setup->n_tasks);
 }
 

@@ -72,6 +72,7 @@ static norma_status make_cell(const norma_gradient_setup *setup, int64_t i)
     request->jacobian = setup->window;
     request->per_sample = norma_config_get_flag(config, "per-sample");
     request->isometry_gap = setup->isometry;
+    request->n_members = norma_config_get_integer(config, 0, "group-size");
     request->segment =
         norma_config_has(config, "segment") ? norma_config_get_integer(config, 0, "segment") : 0;
     NORMA_TRY(make_loss(setup, i, cell));
@@ -87,6 +88,8 @@ static norma_status finish_cell(norma_gradient_setup *setup, norma_gradient_cell
     request->layers = setup->layers;
     request->n_layers = cell->n_recorded;
     NORMA_TRY(norma_gradient_check(&cell->spec, &cell->input, request, &cell->needs));
+    NORMA_TRY(
+        norma_layer_group_check(setup->config, cell->needs.not_shared, cell->needs.most_members));
     int64_t n = cell->spec.batch;
     cell->n_windows = setup->window > 0 ? cell->depth / setup->window : 0;
     cell->n_pairs = request->per_sample ? n * (n - 1) / 2 : 0;

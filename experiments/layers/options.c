@@ -173,6 +173,36 @@ const norma_option norma_layer_input_options[] = {
     NORMA_OPTION_END,
 };
 
+const norma_option norma_layer_group_options[] = {
+    {.name = "group-size",
+     .type = NORMA_OPTION_INTEGER,
+     .group = "Run",
+     .unit = "ranks",
+     .default_text = "1",
+     .min = NORMA_AT_LEAST(1),
+     .max = NORMA_AT_MOST(1048576),
+     .help = "Ranks that compute one chain together, for widths from about 2000: the rows of W and "
+             "what is measured are dealt out. The numbers are those of one rank, gradients from "
+             "width 257 on to rounding. Ranks of an incomplete last group stay idle."},
+    NORMA_OPTION_END,
+};
+
+norma_status norma_layer_group_check(const norma_config *config, const char *not_shared,
+                                     int64_t most)
+{
+    const int64_t size = norma_config_get_integer(config, 0, "group-size");
+    if (size > 1 && not_shared)
+        return NORMA_FAIL(norma_config_blame(config, "group-size"),
+                          "%s: several ranks cannot share this chain: %s",
+                          norma_config_where(config, "group-size"), not_shared);
+    if (size > most)
+        return NORMA_FAIL(norma_config_blame(config, "group-size"),
+                          "%s: at most %lld ranks get a share of this width, not %lld",
+                          norma_config_where(config, "group-size"), (long long)most,
+                          (long long)size);
+    return NORMA_OK;
+}
+
 /* --input-epsilon belongs to some kinds of input only. */
 static norma_status check_epsilon(const norma_config *config)
 {

@@ -6,9 +6,15 @@
 
 extern const norma_option norma_layer_options[];       /* --preset .. --law */
 extern const norma_option norma_layer_input_options[]; /* --input .. */
+extern const norma_option norma_layer_group_options[]; /* --group-size */
 
 /* Refuses options that contradict each other. Local. */
 NORMA_MUST_USE norma_status norma_layer_options_check(const norma_config *config);
+
+/* Refuses a group of ranks that cannot share a chain: above `most` ranks, or for the reason
+ * not_shared (NULL: none). Local. */
+NORMA_MUST_USE norma_status norma_layer_group_check(const norma_config *config,
+                                                    const char *not_shared, int64_t most);
 
 /* *spec = the preset's layer of a cell with what the options change, not finished. Errors as the
  * parsers of names. Local. */

@@ -34,10 +34,11 @@ static double probability(const norma_chain_spec *spec)
     return spec->keep_probability > 0 ? spec->keep_probability : 0.5;
 }
 
-void norma_chain_weights_rows(const norma_chain_spec *spec, const norma_chain_draw *draw,
-                              int64_t first, int64_t n_rows, double *out)
+/* out[n] = elements at .. at + n - 1 of W, row-major. */
+static void fill(const norma_chain_spec *spec, const norma_chain_draw *draw, int64_t at, int64_t n,
+                 double *out)
 {
-    const int64_t d = spec->width, at = first * d, n = n_rows * d;
+    const int64_t d = spec->width;
     norma_rng_stream stream = norma_chain_weights_stream(draw, NORMA_CHAIN_TENSOR_WEIGHTS);
     norma_rng_stream masks = norma_chain_weights_stream(draw, NORMA_CHAIN_TENSOR_MASK);
     switch (norma_law_get(spec->weights)->source) { /* no default: the compiler asks for new ones */
@@ -63,6 +64,24 @@ void norma_chain_weights_rows(const norma_chain_spec *spec, const norma_chain_dr
     }
     if (norma_law_has(spec->weights, NORMA_LAW_MASKED))
         norma_rng_mask(draw->seed, &masks, at, n, probability(spec), out);
+}
+
+void norma_chain_weights_rows(const norma_chain_spec *spec, const norma_chain_draw *draw,
+                              int64_t first, int64_t n_rows, double *out)
+{
+    fill(spec, draw, first * spec->width, n_rows * spec->width, out);
+}
+
+void norma_chain_weights_block(const norma_chain_spec *spec, const norma_chain_draw *draw,
+                               const norma_chain_block_of_weights *block, double *out)
+{
+    if (block->n_columns == spec->width) {
+        norma_chain_weights_rows(spec, draw, block->row, block->n_rows, out);
+        return;
+    }
+    for (int64_t i = 0; i < block->n_rows; i++)
+        fill(spec, draw, (block->row + i) * spec->width + block->column, block->n_columns,
+             out + i * block->n_columns);
 }
 
 void norma_chain_weights_lanes(const norma_chain_spec *spec, const norma_chain_draw *draw,

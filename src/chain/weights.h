@@ -38,6 +38,15 @@ double norma_chain_weights_factor(const norma_chain_spec *spec);
 void norma_chain_weights_rows(const norma_chain_spec *spec, const norma_chain_draw *draw,
                               int64_t first, int64_t n_rows, double *out);
 
+/* Rows row .. row + n_rows - 1 and columns column .. column + n_columns - 1 of W. */
+typedef struct norma_chain_block_of_weights {
+    int64_t row, n_rows, column, n_columns;
+} norma_chain_block_of_weights;
+
+/* out[n_rows][n_columns] = a block of W, with the bits of its rows; the same laws. */
+void norma_chain_weights_block(const norma_chain_spec *spec, const norma_chain_draw *draw,
+                               const norma_chain_block_of_weights *block, double *out);
+
 /* The same for replicas draw->replica + 0 .. lanes - 1: out[n_rows][d][lanes]. Only laws with the
  * flag NORMA_LAW_LANES. */
 void norma_chain_weights_lanes(const norma_chain_spec *spec, const norma_chain_draw *draw,

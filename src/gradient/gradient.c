@@ -52,19 +52,22 @@ static void set_sizes(norma_gradient *g)
     g->n_segments = depth > 0 ? (depth + segment - 1) / segment : 1;
     g->n_windows = window > 0 ? depth / window : 0;
     g->n_pairs = g->request.per_sample ? g->spec->batch * (g->spec->batch - 1) / 2 : 0;
+    norma_gradient_share_init(g->spec->width, g->request.n_members, &g->share);
 }
 
 static norma_status place(norma_gradient *g, double *bytes)
 {
     const int64_t d = g->spec->width, n = g->spec->batch;
     NORMA_TRY(NORMA_PLACE(g->state, norma_gradient_state_bytes(g), bytes));
-    NORMA_TRY(NORMA_PLACE(g->h, g->segment * d * n, bytes));
-    NORMA_TRY(NORMA_PLACE(g->z, g->segment * d * n, bytes));
+    NORMA_TRY(NORMA_PLACE(g->h, g->segment * g->share.most * n, bytes));
+    NORMA_TRY(NORMA_PLACE(g->z, g->segment * g->share.most * n, bytes));
+    for (int k = 0; k < 2 && g->share.n_members > 1; k++)
+        NORMA_TRY(NORMA_PLACE(g->whole[k], d * n, bytes));
     NORMA_TRY(NORMA_PLACE(g->exponent, g->segment, bytes));
     NORMA_TRY(NORMA_PLACE(g->v, d * n, bytes));
     NORMA_TRY(NORMA_PLACE(g->spare, d * n, bytes));
     NORMA_TRY(norma_gradient_map_place(&g->map, g->spec, bytes));
-    NORMA_TRY(norma_gradient_weights_place(&g->weights, g->spec, bytes));
+    NORMA_TRY(norma_gradient_weights_place(&g->weights, g->spec, &g->share, bytes));
     NORMA_TRY(norma_gradient_loss_place(&g->loss, &g->request.loss, d, n, bytes));
     if (g->n_windows > 0) {
         NORMA_TRY(NORMA_PLACE(g->tangent[0], d * n, bytes));
@@ -102,7 +105,23 @@ norma_status norma_gradient_check(const norma_chain_spec *spec, const norma_chai
     NORMA_TRY(place(&g, &needs->bytes));
     needs->state_bytes = norma_gradient_state_bytes(&g);
     needs->segment = g.segment;
+    needs->not_shared = chain.not_shared;
+    needs->most_members = chain.not_shared ? 1 : norma_gradient_share_most_members(finished.width);
     return NORMA_OK;
+}
+
+/* Can so many members share the chain? */
+static norma_status check_members(const norma_chain_spec *spec, const norma_chain_input *input,
+                                  const norma_gradient_request *request)
+{
+    norma_gradient_needs needs;
+    if (request->n_members <= 1)
+        return NORMA_OK;
+    NORMA_TRY(norma_gradient_check(spec, input, request, &needs));
+    if (request->n_members <= needs.most_members)
+        return NORMA_OK;
+    return NORMA_FAIL(NORMA_LIMIT, "at most %lld processes can share this chain, not %lld",
+                      (long long)needs.most_members, (long long)request->n_members);
 }
 
 norma_status norma_gradient_create(const norma_chain_spec *spec, const norma_chain_input *input,
@@ -111,6 +130,7 @@ norma_status norma_gradient_create(const norma_chain_spec *spec, const norma_cha
     norma_gradient *g = NULL;
     norma_status status = NORMA_OK;
     norma_observable_request wanted = observables(request);
+    NORMA_TRY(check_members(spec, input, request));
     NORMA_GOTO(status, NORMA_CALLOC(g, 1));
     NORMA_GOTO(status, norma_chain_create(spec, input, &wanted, 1, &g->chain));
     g->spec = norma_chain_get_spec(g->chain);
@@ -132,8 +152,9 @@ void norma_gradient_destroy(norma_gradient **gradient)
     norma_gradient *g = *gradient;
     if (!g)
         return;
-    double **const arrays[] = {&g->h,          &g->z,       &g->v,      &g->spare,   &g->tangent[0],
-                               &g->tangent[1], &g->samples, &g->spread, &g->products};
+    double **const arrays[] = {&g->h,       &g->z,      &g->whole[0],   &g->whole[1],
+                               &g->v,       &g->spare,  &g->tangent[0], &g->tangent[1],
+                               &g->samples, &g->spread, &g->products};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         NORMA_FREE(*arrays[i]);
     NORMA_FREE(g->state);
@@ -145,20 +166,13 @@ void norma_gradient_destroy(norma_gradient **gradient)
     NORMA_FREE(*gradient);
 }
 
+void norma_gradient_join(norma_gradient *g, const norma_chain_team *team)
+{
+    norma_gradient_share_join(&g->share, team);
+    norma_chain_join(g->chain, team);
+}
+
 /* --- the passes ------------------------------------------------------------------------------- */
-
-unsigned char *norma_gradient_kept(norma_gradient *g, int64_t segment)
-{
-    return g->kept + segment * g->kept_bytes;
-}
-
-void norma_gradient_loaded(const norma_gradient *g, int64_t layer, const double **h,
-                           const double **z)
-{
-    const int64_t at = layer % g->segment * g->spec->width * g->spec->batch;
-    *h = g->h + at;
-    *z = g->z + at;
-}
 
 /* The place of the current layer among those that are measured; n_layers when it is none. */
 static int64_t find_layer(const norma_gradient_request *request, int64_t layer)
@@ -204,7 +218,10 @@ static norma_status turn(norma_gradient *g)
     const int64_t count = g->spec->width * g->spec->batch;
     int64_t exponent = 0;
     norma_chain_get_matrix(g->chain, 0, g->spare, &exponent);
-    NORMA_TRY(norma_gradient_loss_back(&g->loss, g->spare, exponent, &g->value, g->v));
+    NORMA_TRY(norma_gradient_share_agree(
+        &g->share, norma_gradient_loss_back(&g->loss, g->spare, exponent, &g->value, g->v)));
+    norma_gradient_share_first(&g->share, 1, &g->value);
+    norma_gradient_share_first(&g->share, count, g->v);
     g->v_exponent = 0;
     if (!norma_gradient_rescale(count, g->v, &g->v_exponent))
         return NORMA_FAIL(NORMA_NUMERIC, "replica %lld: the gradient of the loss is not finite",
@@ -219,7 +236,7 @@ norma_status norma_gradient_start(norma_gradient *g, uint64_t seed, int64_t cell
     g->draw = (norma_chain_draw){seed, cell, replica, 0};
     g->pass = NORMA_GRADIENT_FORWARD;
     g->layer = g->progress = 0;
-    g->last = -1;
+    g->last = g->gathered = -1;
     g->value = NAN;
     for (int64_t l = 0; l < g->request.depth; l++)
         g->log_norm[l] = NAN;
@@ -230,28 +247,17 @@ norma_status norma_gradient_start(norma_gradient *g, uint64_t seed, int64_t cell
     for (int64_t p = 0; p < g->n_pairs; p++)
         g->cosine[p] = NAN;
     NORMA_TRY(norma_chain_start(g->chain, seed, cell, replica, 1));
-    NORMA_TRY(norma_gradient_loss_start(&g->loss, seed, cell, replica));
+    NORMA_TRY(norma_gradient_share_agree(&g->share,
+                                         norma_gradient_loss_start(&g->loss, seed, cell, replica)));
     norma_chain_get_state(g->chain, norma_gradient_kept(g, 0));
     NORMA_TRY(measure(g));
     return g->request.depth == 0 ? turn(g) : NORMA_OK;
 }
 
-/* H_layer to H_(layer + 1); with `loads` H and Z are held. */
-static norma_status advance(norma_gradient *g, bool loads)
-{
-    const int64_t place = g->layer % g->segment, at = place * g->spec->width * g->spec->batch;
-    if (loads)
-        norma_chain_get_matrix(g->chain, 0, g->h + at, &g->exponent[place]);
-    norma_chain_trace(g->chain, loads ? g->z + at : NULL);
-    NORMA_TRY(norma_chain_step(g->chain));
-    g->layer++;
-    return NORMA_OK;
-}
-
 static norma_status step_forward(norma_gradient *g)
 {
     const bool last = g->layer / g->segment == g->n_segments - 1;
-    NORMA_TRY(advance(g, last));
+    NORMA_TRY(norma_gradient_advance(g, last));
     if (g->layer % g->segment == 0 && g->layer < g->request.depth)
         norma_chain_get_state(g->chain, norma_gradient_kept(g, g->layer / g->segment));
     if (g->layer > g->progress)
@@ -270,20 +276,12 @@ static norma_status step_again(norma_gradient *g)
     const int64_t left = norma_gradient_n_left(g);
     int64_t end = (left + g->segment - 1) / g->segment * g->segment;
     end = end < g->request.depth ? end : g->request.depth;
-    NORMA_TRY(advance(g, true));
+    NORMA_TRY(norma_gradient_advance(g, true));
     if (g->layer < (g->n_windows > 0 ? end : left)) /* a window needs all of its layers */
         return NORMA_OK;
     g->pass = NORMA_GRADIENT_BACKWARD;
     g->layer = left - 1;
     return NORMA_OK;
-}
-
-void norma_gradient_load(norma_gradient *g)
-{
-    const int64_t segment = g->layer / g->segment;
-    norma_chain_set_state(g->chain, norma_gradient_kept(g, segment));
-    g->pass = NORMA_GRADIENT_AGAIN;
-    g->layer = segment * g->segment;
 }
 
 /* log || dL/dW ||_F from V_Z = spare 2^v_exponent. */
@@ -329,6 +327,7 @@ static norma_status step_backward(norma_gradient *g)
     g->v = g->spare;
     g->spare = v;
     g->last = layer;
+    g->last_h = h;
     if (g->n_windows > 0 && layer % g->request.jacobian == 0 &&
         layer / g->request.jacobian < g->n_windows)
         NORMA_TRY(norma_gradient_jacobian(g, layer / g->request.jacobian));
@@ -377,9 +376,8 @@ void norma_gradient_get_result(const norma_gradient *g, norma_gradient_result *r
 void norma_gradient_get_layer(const norma_gradient *g, const double **v, int64_t *v_exponent,
                               const double **h, int64_t *h_exponent)
 {
-    const double *z = NULL;
     *v = g->spare;
     *v_exponent = g->v_exponent;
-    norma_gradient_loaded(g, g->last, h, &z);
+    *h = g->last_h;
     *h_exponent = g->exponent[g->last % g->segment];
 }

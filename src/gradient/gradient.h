@@ -11,6 +11,9 @@
  * H is kept at the beginning of segments of layers; inside a segment it is computed again from the
  * counters, with equal bits. V is held as v 2^e with one integer e, so that gradients of any depth
  * stay in range; their norms are returned as logarithms.
+ *
+ * Several processes can share a wide chain (norma_gradient_join): products with W and the norms of
+ * dL/dW are dealt out, and each process keeps its share of the rows of H and Z.
  */
 #include "src/chain/chain.h"
 #include "src/gradient/loss.h"
@@ -28,25 +31,30 @@ typedef struct norma_gradient_request {
     bool isometry_gap;     /* of H_l at `layers` */
     const int64_t *layers; /* [n_layers], increasing, 0 .. L; borrowed */
     int64_t n_layers;
+    int64_t n_members; /* processes that share the chain; 0 or 1: alone */
 } norma_gradient_request;
 
 typedef struct norma_gradient_needs {
     double bytes; /* of the object and its chain */
     int64_t state_bytes;
-    int64_t segment; /* layers */
+    int64_t segment;        /* layers */
+    int64_t most_members;   /* processes that it can be shared by */
+    const char *not_shared; /* the reason why there is 1 at most, a constant; NULL when there is
+                               none */
 } norma_gradient_needs;
 
 /* Makes the object and all its workspace; spec, input and request are copied after being finished
  * (their borrowed arrays must outlive it). NORMA_CONFIG for options that exclude each other: law
  * exact with jacobian (it holds for one cotangent), single precision, windows above the depth,
- * per_sample of one sample or without layers; as norma_chain_create otherwise. NORMA_LIMIT,
- * NORMA_MEMORY. Caller owns *out. */
+ * per_sample of one sample or without layers; as norma_chain_create otherwise. NORMA_LIMIT, also
+ * for more members than norma_gradient_check allows. NORMA_MEMORY. Caller owns *out. */
 NORMA_MUST_USE norma_status norma_gradient_create(const norma_chain_spec *spec,
                                                   const norma_chain_input *input,
                                                   const norma_gradient_request *request,
                                                   norma_gradient **out);
 
-/* The same checks and errors, nothing being allocated. */
+/* The same checks and errors but those of n_members, nothing being allocated; needs->bytes are
+ * those of the member with the largest share. */
 NORMA_MUST_USE norma_status norma_gradient_check(const norma_chain_spec *spec,
                                                  const norma_chain_input *input,
                                                  const norma_gradient_request *request,
@@ -54,6 +62,13 @@ NORMA_MUST_USE norma_status norma_gradient_check(const norma_chain_spec *spec,
 
 /* Frees and nulls; NULL is allowed. */
 void norma_gradient_destroy(norma_gradient **gradient);
+
+/* From now on start, step and set_state are collective over the team, whose members hold objects of
+ * equal spec, input and request and call them alike; results and states are equal on all. Needed,
+ * once, where the request has several members, as many as the team. The products W' V of matrices
+ * above NORMA_SOLO_MAX_SIZE take other calls of BLAS than those of one process: they are equal to
+ * rounding, everything else has equal bits. `team` is borrowed. */
+void norma_gradient_join(norma_gradient *gradient, const norma_chain_team *team);
 
 /* Puts a replica's input in place. Errors as norma_chain_start and norma_gradient_loss_start. */
 NORMA_MUST_USE norma_status norma_gradient_start(norma_gradient *gradient, uint64_t seed,

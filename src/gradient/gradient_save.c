@@ -62,8 +62,10 @@ norma_status norma_gradient_set_state(norma_gradient *g, const void *bytes, int6
     g->progress = header.progress;
     g->v_exponent = header.v_exponent;
     g->value = header.value;
-    g->last = -1;
-    NORMA_TRY(norma_gradient_loss_start(&g->loss, g->draw.seed, g->draw.cell, g->draw.replica));
+    g->last = g->gathered = -1;
+    NORMA_TRY(norma_gradient_share_agree(
+        &g->share,
+        norma_gradient_loss_start(&g->loss, g->draw.seed, g->draw.cell, g->draw.replica)));
     if (norma_gradient_is_done(g))
         return NORMA_OK;
     if (header.pass == NORMA_GRADIENT_FORWARD) {

@@ -22,7 +22,10 @@ struct norma_gradient {
                              src/gradient/gradient_save.c; owned */
     unsigned char *kept;  /* [n_segments][kept_bytes]: the chain at the beginning of each */
     int64_t kept_bytes;
-    double *h, *z;     /* [segment][d][N]: H_l, Z_l of the segment that is loaded */
+    norma_gradient_share share;
+    double *h, *z;     /* [segment][share.most][N]: rows of H_l, Z_l of the segment loaded */
+    double *whole[2];  /* [d][N]: H_l, Z_l of `gathered`; NULL: h and z hold all rows */
+    int64_t gathered;  /* the layer; -1: none */
     int64_t *exponent; /* [segment]: H = h 2^e, Z = z 2^e */
     double *v, *spare; /* [d][N] */
     int64_t v_exponent;
@@ -30,9 +33,10 @@ struct norma_gradient {
     norma_gradient_weights weights;
     norma_gradient_loss loss;
     norma_gradient_pass pass;
-    int64_t layer;    /* forward and again: H_layer is held; backward: the next W */
-    int64_t progress; /* furthest layer forward, and layers backward */
-    int64_t last;     /* the layer of v, for norma_gradient_get_layer; -1: none */
+    int64_t layer;        /* forward and again: H_layer is held; backward: the next W */
+    int64_t progress;     /* furthest layer forward, and layers backward */
+    int64_t last;         /* the layer of v, for norma_gradient_get_layer; -1: none */
+    const double *last_h; /* its H */
     norma_chain_draw draw;
     double value; /* of the loss */
     double *log_norm, *isometry_gap, *log_jacobian, *cosine;
@@ -45,21 +49,25 @@ struct norma_gradient {
 int64_t norma_gradient_state_bytes(const norma_gradient *g);
 void norma_gradient_state_divide(norma_gradient *g);
 
-/* The state of the chain at the beginning of a segment. */
-unsigned char *norma_gradient_kept(norma_gradient *g, int64_t segment);
-
-/* Layers that the backward pass has before it. */
+/* gradient.c: layers that the backward pass has before it. */
 int64_t norma_gradient_n_left(const norma_gradient *g);
+
+/* segment.c: the state of the chain at the beginning of a segment. */
+unsigned char *norma_gradient_kept(norma_gradient *g, int64_t segment);
 
 /* Turns to computing the segment of layer g->layer again, for the backward pass. */
 void norma_gradient_load(norma_gradient *g);
 
-/* Puts H_l, Z_l of a layer of the loaded segment at *h, *z. */
-void norma_gradient_loaded(const norma_gradient *g, int64_t layer, const double **h,
-                           const double **z);
+/* Puts H_l, Z_l of a layer of the loaded segment at *h, *z, valid until the next call. Collective
+ * over the team. */
+void norma_gradient_loaded(norma_gradient *g, int64_t layer, const double **h, const double **z);
 
-/* v[count] 2^*exponent stays what it is, the largest element becoming 1 or a bit more. Returns
- * false when a value is not finite. */
+/* H_layer of the chain to H_(layer + 1); with `loads` H and Z are held. Errors as norma_chain_step.
+ */
+NORMA_MUST_USE norma_status norma_gradient_advance(norma_gradient *g, bool loads);
+
+/* gradient.c: v[count] 2^*exponent stays what it is, the largest element becoming 1 or a bit more.
+ * Returns false when a value is not finite. */
 bool norma_gradient_rescale(int64_t count, double *v, int64_t *exponent);
 
 /* jacobian.c: log of the spectral norm of the Jacobian of window w, by power iteration from below.

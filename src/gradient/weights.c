@@ -1,6 +1,7 @@
 #include "src/gradient/weights.h"
 
 #include "src/base/cpu.h"
+#include "src/base/index.h"
 #include "src/base/mem_place.h"
 #include "src/chain/lapack.h"
 
@@ -38,11 +39,13 @@ static void prepare(norma_gradient_weights *w, const norma_chain_spec *spec)
 }
 
 norma_status norma_gradient_weights_place(norma_gradient_weights *w, const norma_chain_spec *spec,
-                                          double *bytes)
+                                          const norma_gradient_share *share, double *bytes)
 {
     const int64_t d = spec->width, n = spec->batch;
     prepare(w, spec);
+    w->share = share;
     NORMA_TRY(NORMA_PLACE(w->panel, w->panel_rows * d, bytes));
+    NORMA_TRY(NORMA_PLACE(w->parts, norma_index_ceil_divide(d, w->panel_rows), bytes));
     if (w->haar || w->exact || w->thin) {
         NORMA_TRY(NORMA_PLACE(w->tau, d, bytes));
         NORMA_TRY(NORMA_PLACE(w->lapack, w->n_lapack, bytes));
@@ -67,9 +70,9 @@ norma_status norma_gradient_weights_place(norma_gradient_weights *w, const norma
 
 void norma_gradient_weights_clear(norma_gradient_weights *w)
 {
-    double **const arrays[] = {&w->panel,  &w->reflectors, &w->tau,        &w->sign,
-                               &w->lapack, &w->columns,    &w->triangle,   &w->q,
-                               &w->fresh,  &w->image,      &w->complement, &w->small};
+    double **const arrays[] = {&w->panel,  &w->parts,      &w->reflectors, &w->tau, &w->sign,
+                               &w->lapack, &w->columns,    &w->triangle,   &w->q,   &w->fresh,
+                               &w->image,  &w->complement, &w->small};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         NORMA_FREE(*arrays[i]);
 }
@@ -95,28 +98,30 @@ norma_status norma_gradient_reflect(norma_gradient_weights *w, int64_t k, bool t
     return info == 0 ? NORMA_OK : NORMA_FAIL(NORMA_LIBRARY, "DORMQR returned %d", info);
 }
 
-/* out = alpha a v, plus v with a skip connection, for a panel of rows first .. first + rows - 1 of
- * W; transposed: a = W', and every panel adds its part. */
-static void multiply_panel(const norma_gradient_weights *w, int64_t first, int64_t rows,
-                           bool transposed, const double *v, double alpha, double *out)
+/* out = alpha a v, plus v with a skip connection, for a block of W that is drawn: a = its whole
+ * rows; transposed: a = W', some columns of W, and every block of rows adds its part. */
+static void multiply_block(const norma_gradient_weights *w,
+                           const norma_chain_block_of_weights *block, bool transposed,
+                           const double *v, double alpha, double *out)
 {
     const norma_chain_spec *spec = w->spec;
-    const int64_t d = spec->width, n = spec->batch;
-    const bool skip = !isinf(spec->residual), adds = transposed && first > 0;
-    const double *from = transposed ? v + first * n : v;
-    double *to = transposed ? out : out + first * n;
-    const int64_t m = transposed ? d : rows, k = transposed ? rows : d;
+    const int64_t n = spec->batch, length = block->n_columns;
+    const bool skip = !isinf(spec->residual), adds = transposed && block->row > 0;
+    const int64_t first = transposed ? block->column : block->row;
+    const double *from = transposed ? v + block->row * n : v, *skipped = v + first * n;
+    const int64_t m = transposed ? length : block->n_rows, k = transposed ? block->n_rows : length;
+    double *to = out + first * n;
     if (w->kernels) {
-        const norma_lanes_operand a = {w->panel, transposed ? 1 : d, transposed ? d : 1};
+        const norma_lanes_operand a = {w->panel, transposed ? 1 : length, transposed ? length : 1};
         const norma_lanes_operand b = {from, n, 1};
-        const double *skipped = transposed ? v : v + first * n;
         w->kernels->product(m, n, k, a, b, alpha, adds ? to : skip ? skipped : NULL, to, 0);
         return;
     }
     if (!adds && skip)
-        memcpy(to, transposed ? v : v + first * n, (size_t)(m * n) * sizeof *to);
+        memcpy(to, skipped, (size_t)(m * n) * sizeof *to);
     cblas_dgemm(CblasRowMajor, transposed ? CblasTrans : CblasNoTrans, CblasNoTrans, (int)m, (int)n,
-                (int)k, alpha, w->panel, (int)d, from, (int)n, adds || skip ? 1 : 0, to, (int)n);
+                (int)k, alpha, w->panel, (int)length, from, (int)n, adds || skip ? 1 : 0, to,
+                (int)n);
 }
 
 /* Haar weights, drawn whole. */
@@ -135,19 +140,30 @@ static norma_status multiply_haar(norma_gradient_weights *w, bool transposed, co
     return NORMA_OK;
 }
 
+/* A member of a team takes whole panels of rows; transposed, some columns of all panels. */
 static norma_status multiply(norma_gradient_weights *w, bool transposed, const double *v,
                              double *out)
 {
     const norma_chain_spec *spec = w->spec;
+    const int64_t d = spec->width, unit = transposed ? NORMA_GRADIENT_SHARE_UNIT : w->panel_rows;
     const double alpha = norma_chain_weights_factor(spec) * norma_gradient_weights_strength(spec);
+    norma_chain_block_of_weights block = {.n_columns = d};
+    int64_t first = 0;
     if (w->haar)
         return multiply_haar(w, transposed, v, out);
-    for (int64_t first = 0; first < spec->width; first += w->panel_rows) {
-        int64_t left = spec->width - first;
-        int64_t rows = left < w->panel_rows ? left : w->panel_rows;
-        norma_chain_weights_rows(spec, &w->draw, first, rows, w->panel);
-        multiply_panel(w, first, rows, transposed, v, alpha, out);
+    const int64_t count = norma_gradient_share_part(w->share, d, unit, &first);
+    const int64_t end = transposed ? d : first + count;
+    block.row = transposed ? 0 : first;
+    if (transposed) {
+        block.column = first;
+        block.n_columns = count;
     }
+    for (; block.row < end && count > 0; block.row += w->panel_rows) {
+        block.n_rows = end - block.row < w->panel_rows ? end - block.row : w->panel_rows;
+        norma_chain_weights_block(spec, &w->draw, &block, w->panel);
+        multiply_block(w, &block, transposed, v, alpha, out);
+    }
+    norma_gradient_share_collect(w->share, d, unit, spec->batch, out);
     return NORMA_OK;
 }
 
@@ -162,29 +178,42 @@ norma_status norma_gradient_weights_back(norma_gradient_weights *w, const double
     return w->exact ? norma_gradient_exact_back(w, h, v, out) : multiply(w, true, v, out);
 }
 
-/* Sum of squares of scale a b', rows of a at a time; a [rows_a][k], b [rows_b][k], k fast. */
+/* Sum of squares of scale a b'; a [rows_a][k], b [rows_b][k], k fast. */
+static double panel_square(norma_gradient_weights *w, int64_t rows_a, int64_t rows_b, int64_t k,
+                           const double *a, const double *b, double scale)
+{
+    const int64_t count = rows_a * rows_b;
+    double square = 0;
+    if (w->kernels) {
+        const norma_lanes_operand left = {a, k, 1}, right = {b, 1, k};
+        w->kernels->product(rows_a, rows_b, k, left, right, scale, NULL, w->panel, 0);
+        w->kernels->dot(count, w->panel, w->panel, &square);
+        return square;
+    }
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows_a, (int)rows_b, (int)k, scale, a,
+                (int)k, b, (int)k, 0, w->panel, (int)rows_b);
+    for (int64_t i = 0; i < count; i++)
+        square += w->panel[i] * w->panel[i];
+    return square;
+}
+
+/* The same in panels of rows of a, which a team deals out; their sums are added in one order. */
 static double product_square(norma_gradient_weights *w, int64_t rows_a, int64_t rows_b, int64_t k,
                              const double *a, const double *b, double scale)
 {
     const int64_t most = w->panel_rows * w->spec->width / rows_b;
     const int64_t step = most < rows_a ? most : rows_a;
+    const int64_t n_panels = norma_index_ceil_divide(rows_a, step);
+    int64_t begin = 0;
+    const int64_t n_mine = norma_gradient_share_part(w->share, n_panels, 1, &begin);
     double square = 0;
-    for (int64_t first = 0; first < rows_a; first += step) {
-        int64_t rows = rows_a - first < step ? rows_a - first : step, count = rows * rows_b;
-        double part = 0;
-        const double *from = a + first * k;
-        if (w->kernels) {
-            const norma_lanes_operand left = {from, k, 1}, right = {b, 1, k};
-            w->kernels->product(rows, rows_b, k, left, right, scale, NULL, w->panel, 0);
-            w->kernels->dot(count, w->panel, w->panel, &part);
-        } else {
-            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)rows_b, (int)k,
-                        scale, from, (int)k, b, (int)k, 0, w->panel, (int)rows_b);
-            for (int64_t i = 0; i < count; i++)
-                part += w->panel[i] * w->panel[i];
-        }
-        square += part;
+    for (int64_t p = begin; p < begin + n_mine; p++) {
+        int64_t first = p * step, rows = rows_a - first < step ? rows_a - first : step;
+        w->parts[p] = panel_square(w, rows, rows_b, k, a + first * k, b, scale);
     }
+    norma_gradient_share_collect(w->share, n_panels, 1, 1, w->parts);
+    for (int64_t p = 0; p < n_panels; p++)
+        square += w->parts[p];
     return square;
 }
 
@@ -208,7 +237,7 @@ norma_status norma_gradient_weights_norm(norma_gradient_weights *w, const double
     const int64_t d = w->spec->width, n = w->spec->batch;
     const double scale = ldexp(1, shift);
     if (w->thin)
-        NORMA_TRY(make_triangle(w, h));
+        NORMA_TRY(norma_gradient_share_agree(w->share, make_triangle(w, h)));
     double square = product_square(w, d, w->thin ? n : d, n, v, w->thin ? w->triangle : h, scale);
     *norm = norma_gradient_weights_strength(w->spec) * sqrt(square);
     return NORMA_OK;

@@ -12,18 +12,23 @@
  * B drawn afresh, independent of the forward pass: with V = q r, B = F r, and F independent normals
  * of W's variance for normal laws; for Haar weights q r = (1 - ZZ')V and F a uniform frame of
  * min(N, d - N) columns in the complement of Q. Equal in law to drawing W for one cotangent.
+ *
+ * The functions are collective over the team of `share`; V, H and what comes out are equal on all.
  */
 #include "src/chain/kernels/lanes.h"
 #include "src/chain/weights.h"
+#include "src/gradient/share.h"
 
 typedef struct norma_gradient_weights {
     const norma_chain_spec *spec;       /* borrowed */
+    const norma_gradient_share *share;  /* borrowed */
     norma_chain_draw draw;              /* of the current layer */
     const norma_lanes_kernels *kernels; /* of matrices up to NORMA_SOLO_MAX_SIZE; NULL: BLAS */
     bool haar, exact;
     bool thin; /* the norm of V H' goes through R of H = Q R */
     int64_t panel_rows, n_lapack;
     double *panel;      /* [panel_rows][d] */
+    double *parts;      /* [panels]: of the norm of V H' */
     double *reflectors; /* Haar: column-major [d, d], of law exact [d, N] */
     double *tau, *sign; /* [d] */
     double *lapack;     /* [n_lapack] */
@@ -35,9 +40,10 @@ typedef struct norma_gradient_weights {
     double *small;      /* law exact: [N][N] */
 } norma_gradient_weights;
 
-/* Measures or allocates the arrays: src/base/mem_place.h. `spec` is finished. */
+/* Measures or allocates the arrays: src/base/mem_place.h. `spec` is finished; both are borrowed. */
 NORMA_MUST_USE norma_status norma_gradient_weights_place(norma_gradient_weights *weights,
                                                          const norma_chain_spec *spec,
+                                                         const norma_gradient_share *share,
                                                          double *bytes);
 void norma_gradient_weights_clear(norma_gradient_weights *weights);
 

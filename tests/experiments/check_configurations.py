@@ -57,7 +57,7 @@ def lines(base):
     yield "gradient", f"--depth 5 --seed 1 --weights {base}/a,b.nc --input {comma}", 2
     yield "gradient", (f"--depth 5 --seed 1 --input {comma}:/images --batch 4 --input-scale 0.5 --input-offset=-1 "
                        "--loss cross-entropy --labels dataset --classes 2"), 2
-    yield "gradient", "--depth 5 --seed 1 --width 6 --batch 4 --norm rms --input degenerate --input-distinct 3", 1
+    yield "gradient", "--depth 5 --seed 1 --width 6 --batch 4 --norm rms --input degenerate --input-distinct 3 --group-size 1", 1
     yield "meanfield", ("--act hermite-sum:0,0.4,0.9,relu --variant pre-rms --rho0 0.25 --depth 7 --coefficients 5 --grid 11 "
                         "--batch 6 --width 64"), 1
     yield "spectrum", (f"{small} --kernel 1x2 --width-rule max --target-dist uniform --source-dist er-sign --keep-probability 0.6 "
