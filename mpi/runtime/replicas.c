@@ -50,15 +50,41 @@ static void join_group(norma_replicas *r, int64_t group_size)
     r->group_rank = r->rank % r->group_size;
 }
 
-static void open_window(norma_replicas *r)
+/* Where Open MPI has no component for windows between these nodes it returns an error on every
+ * rank. */
+static norma_status open_window(norma_replicas *r)
 {
     MPI_Aint bytes = r->rank == 0 ? (MPI_Aint)(N_SLOTS * sizeof *r->slots) : 0;
-    MPI_Win_allocate(bytes, (int)sizeof *r->slots, MPI_INFO_NULL, r->world, &r->slots, &r->window);
+    norma_status status = NORMA_OK;
+    MPI_Comm_set_errhandler(r->world, MPI_ERRORS_RETURN);
+    int code = MPI_Win_allocate(bytes, (int)sizeof *r->slots, MPI_INFO_NULL, r->world, &r->slots,
+                                &r->window);
+    MPI_Comm_set_errhandler(r->world, MPI_ERRORS_ARE_FATAL);
+    int made = code == MPI_SUCCESS;
+    MPI_Allreduce(MPI_IN_PLACE, &made, 1, MPI_INT, MPI_MIN, r->world);
+    if (!made)
+        status = NORMA_FAIL(NORMA_LIBRARY,
+                            "this MPI has no one-sided communication between its ranks; with Open "
+                            "MPI 4 set OMPI_MCA_osc=^ucx in the environment, which allows pt2pt");
+    status = norma_agree(r->world, status);
+    if (status != NORMA_OK) {
+        if (made)
+            MPI_Win_free(&r->window);
+        return status;
+    }
     MPI_Win_lock_all(MPI_MODE_NOCHECK, r->window);
     for (int i = 0; r->rank == 0 && i < N_SLOTS; i++)
         r->slots[i] = 0;
     MPI_Win_sync(r->window);
     MPI_Barrier(r->world);
+    return NORMA_OK;
+}
+
+static void free_communicators(norma_replicas *r)
+{
+    if (r->group != MPI_COMM_NULL)
+        MPI_Comm_free(&r->group);
+    MPI_Comm_free(&r->world);
 }
 
 norma_status norma_replicas_create(MPI_Comm world, int64_t group_size, norma_replicas **out)
@@ -80,7 +106,12 @@ norma_status norma_replicas_create(MPI_Comm world, int64_t group_size, norma_rep
     MPI_Comm_rank(world, &r->rank);
     r->size = size;
     join_group(r, group_size);
-    open_window(r);
+    status = open_window(r);
+    if (status != NORMA_OK) {
+        free_communicators(r);
+        norma_mem_free(r);
+        return status;
+    }
     r->interval = shortest_interval + interval_per_rank * r->n_groups;
     *out = r;
     return NORMA_OK;
@@ -93,9 +124,7 @@ void norma_replicas_destroy(norma_replicas **replicas)
         return;
     MPI_Win_unlock_all(r->window);
     MPI_Win_free(&r->window);
-    if (r->group != MPI_COMM_NULL)
-        MPI_Comm_free(&r->group);
-    MPI_Comm_free(&r->world);
+    free_communicators(r);
     NORMA_FREE(*replicas);
 }
 

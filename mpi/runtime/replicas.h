@@ -21,7 +21,8 @@
 typedef struct norma_replicas norma_replicas;
 
 /* Cuts world into groups of group_size consecutive ranks; ranks of an incomplete last group stay
- * idle. NORMA_USAGE when group_size is not 1 .. size. Collective over world; caller owns *out. */
+ * idle. NORMA_USAGE when group_size is not 1 .. size, NORMA_LIBRARY when MPI has no windows between
+ * these ranks. Collective over world; caller owns *out. */
 NORMA_MUST_USE norma_status norma_replicas_create(MPI_Comm world, int64_t group_size,
                                                   norma_replicas **out);
 

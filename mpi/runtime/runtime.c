@@ -99,6 +99,18 @@ static void respect_file_limit(void)
         setenv("PMIX_MCA_gds", "hash", 0);
 }
 
+/* Debian's Open MPI 4 disables, in its parameter file, the one component that offers windows
+ * between nodes without special networks. The environment wins over that file; a value of the
+ * user's stays. */
+static void allow_windows_between_nodes(void)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+    MPI_Get_library_version(version, &length);
+    if (strstr(version, "Open MPI v4") && strstr(version, "Debian"))
+        setenv("OMPI_MCA_osc", "^ucx", 0);
+}
+
 norma_status norma_runtime_open(int *argc, char ***argv, norma_runtime **out)
 {
     int provided = MPI_THREAD_SINGLE;
@@ -110,6 +122,7 @@ norma_status norma_runtime_open(int *argc, char ***argv, norma_runtime **out)
     /* Of Open MPI's shared file pointers, which nothing here uses, one kind cannot take the paths
      * of files beyond some 230 bytes, and aborts. */
     setenv("OMPI_MCA_sharedfp", "individual", 0);
+    allow_windows_between_nodes();
     respect_file_limit();
     /* Writes then fail with EPIPE and EFBIG, which are reported, and end no process. */
     signal(SIGPIPE, SIG_IGN);
