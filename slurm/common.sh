@@ -7,6 +7,7 @@
 #   NORMA_LAUNCHER       srun or mpirun (else: srun where it offers pmix, mpirun otherwise)
 #   NORMA_MPIRUN_FLAGS   placement under mpirun (--bind-to none)
 #   NORMA_REQUEUES       how often a job may be requeued (100)
+#   NORMA_START_SECONDS  a signal to stop waits until a go is this old, so that all ranks can take it (10)
 # Modules are loaded by whoever submits, or above the line that sources this file.
 
 norma_job_say() {
@@ -35,8 +36,8 @@ norma_job_program() {
 norma_job_threads() {
     export OMP_NUM_THREADS="${SLURM_CPUS_PER_TASK:-1}"
     export OPENBLAS_NUM_THREADS="$OMP_NUM_THREADS"
-    # srun of Slurm 22.05 and later does not take the batch script's value by itself.
-    export SRUN_CPUS_PER_TASK="$OMP_NUM_THREADS"
+    # mpirun starts one daemon a node with srun, and that daemon needs all cores of the job there.
+    unset SRUN_CPUS_PER_TASK
 }
 
 # When the job ends, in seconds of the epoch, for norma's own time limit: Slurm before 23.02 does not
@@ -60,6 +61,7 @@ norma_job_choose_launcher() {
         fi
     fi
     case "$choice" in
+    # srun of Slurm 22.05 and later does not take the batch script's value by itself.
     srun) norma_job_launcher=(srun --mpi=pmix --cpus-per-task "$OMP_NUM_THREADS") ;;
     mpirun)
         # Unbound: mpirun counts cores where Slurm may count hardware threads, and would pin a rank
@@ -77,17 +79,30 @@ norma_job_choose_launcher() {
     esac
 }
 
-# The value of an option among the arguments: norma_job_option --output "$@".
+# The value of an option among the arguments: norma_job_option --output "$@". Without one, that of a
+# line such as "  output: rank.h5" in the YAML file of --config.
 norma_job_option() {
-    local name="$1" value=""
+    local name="$1" value="" config=""
     shift
     while [ $# -gt 0 ]; do
         case "$1" in
         "$name") value="${2:-}" ;;
         "$name"=*) value="${1#*=}" ;;
+        --config) config="${2:-}" ;;
+        --config=*) config="${1#*=}" ;;
         esac
         shift
     done
+    case "$config" in
+    *.yaml | *.yml)
+        if [ -z "$value" ] && [ -f "$config" ]; then
+            value=$(sed -n "s/^ *${name#--}: *//p" "$config" | head -n 1)
+            value=${value%% #*}
+            value=${value#[\"\']}
+            value=${value%[\"\']}
+        fi
+        ;;
+    esac
     printf '%s\n' "$value"
 }
 
@@ -96,20 +111,21 @@ norma_job_has() {
     local name="$1" argument
     shift
     for argument in "$@"; do
-        [ "$argument" = "$name" ] && return 0
+        case "$argument" in
+        "$name" | "$name"=*) return 0 ;;
+        esac
     done
     return 1
 }
 
-# Should this attempt resume? A later one always does (its --output may stand in a YAML
-# file, and without state it begins anew); the first one where there is state of its output, unless
-# --force asks to start over.
+# Should this attempt resume? A later one always does (without state it begins anew); the first one
+# where there is something of its output, unless --force asks to start over.
 norma_job_resumes() {
     local output
     norma_job_has --resume "$@" && return 1
     [ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] && return 0
     output=$(norma_job_option --output "$@")
-    [ -n "$output" ] && [ -e "$output.ckpt" ] && ! norma_job_has --force "$@"
+    [ -n "$output" ] && { [ -e "$output.ckpt" ] || [ -e "$output" ]; } && ! norma_job_has --force "$@"
 }
 
 # Fills the array norma_job_arguments with the arguments of this task of an array: its share of the
@@ -123,9 +139,10 @@ norma_job_share() {
     fi
     output=$(norma_job_option --output "$@")
     if [ -z "$output" ] || [ -z "$(norma_job_option --seed "$@")" ]; then
-        norma_job_say "an array needs --output and --seed behind the script's name"
+        norma_job_say "an array needs --output and --seed behind the script's name, or in the YAML file of --config"
         return 1
     fi
+    norma_job_has --output "$@" || set -- "$@" --output "$output"
     norma_job_arguments=() # the script runs them
     for argument in "$@"; do
         if [ "$replaced" = 1 ]; then
@@ -141,11 +158,44 @@ norma_job_share() {
     norma_job_arguments+=(--cells "$task/$last")
 }
 
+# Passes a signal on to the launcher. Ranks that are still being started would end by it: during the
+# first NORMA_START_SECONDS it waits.
+norma_job_pass() {
+    local early=$((${NORMA_START_SECONDS:-10} - SECONDS + norma_job_begun))
+    if [ "$early" -le 0 ]; then
+        kill -s "$1" "$norma_job_pid" 2>/dev/null
+    else
+        (sleep "$early" && kill -s "$1" "$norma_job_pid" 2>/dev/null) &
+    fi
+}
+
+# SIGTERM: Slurm's at the end of the time, which may be extended by another go, or somebody's ahead
+# of it, who wants the job to end.
+norma_job_terminate() {
+    if [ "$(date +%s)" -lt "$((${SLURM_JOB_END_TIME:-0} - 5))" ]; then
+        norma_job_cancelled=yes
+    fi
+    # mpirun would end the ranks and return 1.
+    kill -USR1 "$norma_job_pid" 2>/dev/null
+}
+
+# After exit code 75.
+norma_job_again() {
+    if [ -n "$norma_job_cancelled" ]; then
+        norma_job_say "cancelled with its state saved; the same job, submitted again, continues"
+    elif [ "${SLURM_RESTART_COUNT:-0}" -ge "${NORMA_REQUEUES:-100}" ]; then
+        norma_job_say "stopped with its state saved; requeued ${SLURM_RESTART_COUNT} times already"
+    elif scontrol requeue "$SLURM_JOB_ID"; then
+        norma_job_say "stopped with its state saved; requeued"
+        sleep 60 # Slurm ends this script; leaving first would mark the job as done
+    fi
+}
+
 # norma_job_run FOLDER SUBCOMMAND ARGUMENTS...: one run of norma on the ranks of this job. Continues
 # from FILE.ckpt where an earlier go left one. Ends the script with norma's exit code, except that
 # 75 (stopped early, state saved) requeues the job.
 norma_job_run() {
-    local folder="$1" program pid code
+    local folder="$1" program code
     shift
     program=$(norma_job_program "$folder") || exit 2
     norma_job_threads
@@ -159,26 +209,21 @@ norma_job_run() {
         "${SLURM_JOB_NODELIST:-this node}: ${norma_job_launcher[0]}, go $((${SLURM_RESTART_COUNT:-0} + 1))"
 
     # Signals of sbatch --signal=B:... reach this shell alone: the ranks get them through it.
+    norma_job_begun=$SECONDS
+    norma_job_cancelled=
     "${norma_job_launcher[@]}" "$program" "$@" </dev/null &
-    pid=$!
-    trap 'kill -USR1 "$pid" 2>/dev/null' USR1
-    trap 'kill -USR2 "$pid" 2>/dev/null' USR2
-    trap 'kill -USR1 "$pid" 2>/dev/null' TERM # mpirun would end the ranks and return 1
+    norma_job_pid=$!
+    trap 'norma_job_pass USR1' USR1
+    trap 'norma_job_pass USR2' USR2
+    trap norma_job_terminate TERM
     code=0
-    wait "$pid" || code=$?
-    while kill -0 "$pid" 2>/dev/null; do # a signal ends wait, not the run
+    wait "$norma_job_pid" || code=$?
+    while kill -0 "$norma_job_pid" 2>/dev/null; do # a signal ends wait, not the run
         code=0
-        wait "$pid" || code=$?
+        wait "$norma_job_pid" || code=$?
     done
     trap - USR1 USR2 TERM
 
-    if [ "$code" -eq 75 ]; then
-        if [ "${SLURM_RESTART_COUNT:-0}" -ge "${NORMA_REQUEUES:-100}" ]; then
-            norma_job_say "stopped with its state saved; requeued ${SLURM_RESTART_COUNT} times already"
-        elif scontrol requeue "$SLURM_JOB_ID"; then
-            norma_job_say "stopped with its state saved; requeued"
-            sleep 60 # Slurm ends this script; leaving first would mark the job as done
-        fi
-    fi
+    [ "$code" -ne 75 ] || norma_job_again
     exit "$code"
 }

@@ -73,7 +73,9 @@ def main():
         version = re.search(r"^norma: (\S+)$", here.stdout, re.M).group(1)
         program.check(f'"norma {version}"' in page.splitlines()[0], f"the man page is not of {version}")
         slurm = os.path.join(prefix, "share", "norma", "slurm")
-        program.check(os.access(os.path.join(slurm, "reconstruct.sbatch"), os.X_OK), "no batch script")
+        for name in sorted(os.listdir(os.path.join(program.SOURCE, "slurm"))):
+            mode = os.X_OK if name.endswith(".sbatch") else os.R_OK
+            program.check(os.access(os.path.join(slurm, name), mode), f"{name} is not installed")
         found = subprocess.run(["bash", "-c", '. "$1/common.sh" && norma_job_program "$1"', "bash", slurm],
                                capture_output=True, text=True,
                                env={k: v for k, v in os.environ.items() if k != "NORMA"})

@@ -42,7 +42,7 @@ def main():
             f.write(SCONTROL)
         os.chmod(f"{base}/bin/scontrol", 0o755)
         runs = {"chain": ["--width", "4", "--depth", "3", "--seed", "1", "--output", "a result.h5"],
-                "reconstruct": ["--c-out", "2", "--c-in", "2", "--seed", "1", "--output", "another result.h5"]}
+                "network": ["--c-out", "2", "--c-in", "2", "--seed", "1", "--output", "another result.h5"]}
         for name, arguments in runs.items():
             script = f"{base}/my scripts/slurm/{name}.sbatch"
             # Slurm shows the arguments too, or not, by version.
@@ -63,6 +63,14 @@ def main():
         check(done.returncode == 2 and "not a task of an array" in done.stderr, f"no array: {done.stderr}")
         done = start(base, script, script, arguments[:-4] + ["--output", "b.h5"], **array)
         check(done.returncode == 2 and "--seed" in done.stderr, f"no seed: {done.stderr}")
+        with open(f"{base}/work folder/a sweep.yaml", "w") as f:
+            f.write("spectrum:\n  c-out: 2\n  c-in: 2\n  excess: [0, 1, 2]\n  seed: 1\n  output: \"c.h5\" # of all tasks\n")
+        done = start(base, script, script, ["spectrum", "--config", "a sweep.yaml"], **array)
+        check(done.returncode == 0, f"sweep of a YAML file: {done.returncode} {done.stderr}")
+        with h5py.File(f"{base}/work folder/c-2.h5") as f, h5py.File(f"{base}/work folder/a sweep-2.h5") as g:
+            check((f["sigma_min"][...] == g["sigma_min"][...]).all(), "seed and output of a YAML file")
+        done = start(base, script, script, ["spectrum", "--config", "a sweep.yaml"], **array)
+        check(done.returncode == 2 and "exists with status complete" in done.stderr, f"a complete file: {done.stderr}")
         check(not os.path.exists(f"{base}/log"), "nothing is requeued")
     finish()
 
