@@ -2,8 +2,8 @@
 # Sourced by tests/run.sh and experiments/quickstart.sh, from the top of the source tree, in POSIX
 # sh: installs what Norma stands on, builds it, knows how to start ranks.
 #
-#   norma_install GROUP...     groups: build run test check (the tools of .ci/run) torch (large, never
-#                              needed: the scripts for PyTorch and ONNX, and their tests)
+#   norma_install GROUP...     groups: build run test check (the tools of .ci/run) slurm (tests/slurm) torch
+#                              (large, never needed: the scripts for PyTorch and ONNX, and their tests)
 #   norma_build PRESET         configures and builds into build/PRESET; further arguments go to cmake;
 #                              NORMA_TARGET names one target, such as norma, in place of all
 #   norma_start N PROGRAM...   starts a program of build/release on N ranks
@@ -56,6 +56,10 @@ test  python3-h5py               module h5py
 test  python3-xarray             module xarray
 test  python3-h5netcdf           module h5netcdf
 test  python3-netcdf4            module netCDF4
+slurm munge                      command munged
+slurm slurmctld                  command slurmctld
+slurm slurmd                     command slurmd
+slurm slurm-client               command sbatch
 torch python3-torch              module torch
 torch python3-onnx               module onnx
 torch python3-matplotlib         module matplotlib
