@@ -88,6 +88,12 @@ static norma_status plan(norma_job_context *job, bool print)
     return norma_agree(job->runtime->world, plan_cells(job, print));
 }
 
+/* One task a replica. */
+static void tasks(norma_job_context *job)
+{
+    job->grow.n_parts = 1;
+}
+
 static norma_status compute(norma_job_context *job)
 {
     norma_align_run *run = job->state;
@@ -113,6 +119,7 @@ static const norma_job align_job = {.default_output = "align.h5",
                                     .read = read,
                                     .fingerprint = fingerprint,
                                     .plan = plan,
+                                    .tasks = tasks,
                                     .compute = compute,
                                     .clear = clear};
 

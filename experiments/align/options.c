@@ -92,7 +92,8 @@ static const norma_option match_options[] = {
 #define OWN_TABLES                                                                                 \
     norma_pair_shape_options, norma_pair_source_options, norma_pair_width_options,                 \
         norma_pair_target_options, options, norma_search_options, match_options,                   \
-        norma_config_random_options, norma_job_options, norma_config_run_options
+        norma_config_random_options, norma_job_options, norma_job_save_options,                    \
+        norma_config_run_options
 
 static const norma_option *const tables[] = {OWN_TABLES, NULL};
 static const norma_option *const plan_tables[] = {OWN_TABLES, norma_plan_options, NULL};

@@ -129,6 +129,17 @@ void norma_chain_block_entry(norma_chain_block *block, int64_t lane, const void 
 /* Bytes of a piece. */
 int64_t norma_chain_piece_size(const norma_chain_layout *layout, const norma_chain_piece *piece);
 
+/* Changes a piece, and the beginning of a state, of a chain in whose run the layers before[] were
+ * recorded and up to whose last one setup->schedule has no others: records of layers that are not
+ * recorded any more go, the others get their new numbers. In place; *size shrinks. NORMA_CONFIG
+ * when they are none of the cell. */
+NORMA_MUST_USE norma_status norma_chain_piece_renumber(const norma_chain_setup *setup,
+                                                       const norma_chain_cell *cell,
+                                                       const norma_chain_schedule *before,
+                                                       void *bytes, int64_t *size);
+void norma_chain_state_renumber(const norma_chain_setup *setup, const norma_chain_schedule *before,
+                                void *bytes);
+
 /* The parts of a piece's bytes, and the layout that they have; borrowed. NORMA_CONFIG when they are
  * none of the cell. */
 NORMA_MUST_USE norma_status norma_chain_piece_read(const norma_chain_setup *setup,

@@ -11,6 +11,7 @@
  * Fig. 2.1 to 3.4, 6.1.
  *     norma chain --width 8,16,32..256:x2 --depth 1e5 --residual-strength inf,1 --output rank.h5
  */
+#include "experiments/chain/grow.h"
 #include "experiments/chain/options.h"
 #include "experiments/chain/plan.h"
 #include "experiments/chain/run.h"
@@ -22,6 +23,7 @@ typedef struct chain_state {
     norma_chain_setup setup;
     norma_chain_output output;
     norma_chain_run run;
+    norma_chain_grow grow;
 } chain_state;
 
 static norma_status check(norma_job_context *job)
@@ -47,6 +49,18 @@ static norma_status plan(norma_job_context *job, bool print)
     return norma_chain_plan(job->runtime, &state->setup, &job->machine, print);
 }
 
+/* One task a replica. */
+static void tasks(norma_job_context *job)
+{
+    job->grow.n_parts = 1;
+}
+
+static norma_status grow(norma_job_context *job)
+{
+    chain_state *state = job->state;
+    return norma_chain_grow_init(job, &state->setup, &state->grow);
+}
+
 static norma_status compute(norma_job_context *job)
 {
     chain_state *state = job->state;
@@ -70,6 +84,7 @@ static void clear(norma_job_context *job)
     chain_state *state = job->state;
     norma_chain_run_clear(&state->run);
     norma_chain_output_clear(&state->output);
+    norma_chain_grow_clear(&state->grow);
     norma_chain_setup_clear(&state->setup);
 }
 
@@ -79,6 +94,8 @@ static const norma_job chain_job = {
     .read = read,
     .fingerprint = fingerprint,
     .plan = plan,
+    .tasks = tasks,
+    .grow = grow,
     .compute = compute,
     .clear = clear,
 };

@@ -74,6 +74,12 @@ int64_t norma_chain_piece_size(const norma_chain_layout *layout, const norma_cha
     return (int64_t)sizeof *piece + n * n_double;
 }
 
+static norma_status fail_piece(void)
+{
+    return NORMA_FAIL(NORMA_CONFIG, "records in the checkpoint do not fit this run: they were "
+                                    "written by another version");
+}
+
 norma_status norma_chain_piece_read(const norma_chain_setup *setup, const norma_chain_cell *cell,
                                     const void *bytes, int64_t size, norma_chain_layout *layout,
                                     const norma_chain_piece **piece, const double **records)
@@ -87,9 +93,66 @@ norma_status norma_chain_piece_read(const norma_chain_setup *setup, const norma_
     for (int o = 0; o < NORMA_N_OBSERVABLES && good; o++)
         good = p->n[o] >= 0 && p->begin[o] >= 0 && p->begin[o] + p->n[o] <= layout->n_records[o];
     if (!good || size != norma_chain_piece_size(layout, p))
-        return NORMA_FAIL(NORMA_CONFIG, "records in the checkpoint do not fit this run: they were "
-                                        "written by another version");
+        return fail_piece();
     *piece = p;
     *records = (const double *)(p + 1);
     return NORMA_OK;
+}
+
+/* The number of a layer among those recorded now; -1 where it is not. */
+static int64_t number_of(const norma_chain_schedule *schedule, int64_t layer)
+{
+    int64_t n = norma_chain_schedule_count(schedule, layer);
+    return n > 0 && norma_chain_schedule_layer(schedule, n - 1) == layer ? n - 1 : -1;
+}
+
+norma_status norma_chain_piece_renumber(const norma_chain_setup *setup,
+                                        const norma_chain_cell *cell,
+                                        const norma_chain_schedule *before, void *bytes,
+                                        int64_t *size)
+{
+    norma_chain_piece *piece = bytes;
+    norma_chain_layout layout;
+    if (*size < (int64_t)sizeof *piece)
+        return fail_piece();
+    norma_chain_layout_init(setup, cell, piece->lanes, &layout);
+    if (*size != norma_chain_piece_size(&layout, piece))
+        return fail_piece();
+    double *from = (double *)(piece + 1);
+    double *to = from;
+    for (int o = 0; o < NORMA_N_OBSERVABLES; o++) {
+        int64_t n_row = layout.n_of[o] * piece->lanes;
+        int64_t n = piece->n[o];
+        int64_t begin = piece->begin[o];
+        if (begin < 0 || (n > 0 && begin + n > before[o].n))
+            return fail_piece();
+        piece->n[o] = 0;
+        for (int64_t i = 0; i < n; i++, from += n_row) {
+            int64_t number =
+                number_of(&setup->schedule[o], norma_chain_schedule_layer(&before[o], begin + i));
+            if (number < 0)
+                continue;
+            if (piece->n[o] == 0)
+                piece->begin[o] = number;
+            memmove(to, from, (size_t)(n_row * n_double));
+            to += n_row;
+            piece->n[o]++;
+        }
+        if (piece->n[o] == 0)
+            piece->begin[o] = 0;
+    }
+    *size = norma_chain_piece_size(&layout, piece);
+    return NORMA_OK;
+}
+
+void norma_chain_state_renumber(const norma_chain_setup *setup, const norma_chain_schedule *before,
+                                void *bytes)
+{
+    norma_chain_progress *progress = bytes;
+    for (int o = 0; o < NORMA_N_OBSERVABLES; o++) {
+        int64_t n = progress->n_recorded[o];
+        if (n > 0 && n <= before[o].n)
+            progress->n_recorded[o] = norma_chain_schedule_count(
+                &setup->schedule[o], norma_chain_schedule_layer(&before[o], n - 1));
+    }
 }

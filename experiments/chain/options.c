@@ -84,21 +84,22 @@ static const norma_option other_options[] = {
     NORMA_OPTION_END,
 };
 
-static const norma_option *const tables[] = {norma_layer_options,
-                                             precision_options,
-                                             norma_layer_input_options,
-                                             other_options,
-                                             norma_layer_group_options,
-                                             norma_config_random_options,
-                                             norma_config_run_options,
-                                             norma_job_options,
-                                             NULL};
-static const norma_option *const plan_tables[] = {
-    norma_layer_options,       precision_options,
-    norma_layer_input_options, other_options,
-    norma_layer_group_options, norma_config_random_options,
-    norma_config_run_options,  norma_job_options,
-    norma_plan_options,        NULL};
+static const norma_option *const tables[] = {norma_layer_options,       precision_options,
+                                             norma_layer_input_options, other_options,
+                                             norma_layer_group_options, norma_config_random_options,
+                                             norma_config_run_options,  norma_job_options,
+                                             norma_job_save_options,    NULL};
+static const norma_option *const plan_tables[] = {norma_layer_options,
+                                                  precision_options,
+                                                  norma_layer_input_options,
+                                                  other_options,
+                                                  norma_layer_group_options,
+                                                  norma_config_random_options,
+                                                  norma_config_run_options,
+                                                  norma_job_options,
+                                                  norma_job_save_options,
+                                                  norma_plan_options,
+                                                  NULL};
 
 const norma_command norma_chain_command = {
     .name = "chain",

@@ -37,6 +37,16 @@ int64_t norma_chain_partition_state(const norma_chain_setup *setup, const norma_
            task->count - 1;
 }
 
+int64_t norma_chain_partition_first(int64_t state)
+{
+    return state / STATES_A_REPLICA;
+}
+
+int64_t norma_chain_partition_move(int64_t state, int64_t first)
+{
+    return first * STATES_A_REPLICA + state % STATES_A_REPLICA;
+}
+
 static double cost_of(const norma_chain_cell *cell, const norma_chain_size *size)
 {
     return size->cost * (double)cell->depth;

@@ -42,4 +42,9 @@ NORMA_MUST_USE norma_status norma_chain_partition_time(norma_chain_partition *pa
 /* The number of a block's state in the checkpoint. Cell, replicas and lanes follow from it. */
 int64_t norma_chain_partition_state(const norma_chain_setup *setup, const norma_chain_task *task);
 
+/* The block's first replica, as a task, from the number of its state; and the number of a block
+ * like that of `state` whose first replica is another. */
+int64_t norma_chain_partition_first(int64_t state);
+int64_t norma_chain_partition_move(int64_t state, int64_t first);
+
 #endif

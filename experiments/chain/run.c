@@ -1,6 +1,7 @@
 #include "experiments/chain/run.h"
 
 #include "experiments/chain/summary.h"
+#include "experiments/job/options.h"
 #include "mpi/runtime/agree.h"
 #include "mpi/runtime/progress.h"
 #include "src/base/mem.h"
@@ -193,12 +194,20 @@ static norma_status compare(norma_chain_run *run, const norma_chain_task *block)
     return status;
 }
 
-/* The outcome of a finished block into the file and the journal. The first replica comes last: only
+/* The outcome of a finished block into the file and the journal, behind its state where --save
+ * keeps it. The first replica comes last: only
  * a block that is kept whole has no use for its state. Local to the team's root. */
 static norma_status keep(norma_chain_run *run, const norma_chain_task *block)
 {
     const norma_chain_layout *layout = norma_chain_block_layout(run->block);
     const int64_t first = first_of(run, block);
+    if (run->keeps_state) {
+        const void *state = NULL;
+        int64_t n = 0;
+        norma_chain_block_get_state(run->block, &state, &n);
+        NORMA_TRY(norma_queue_keep_state_local(
+            run->queue, norma_chain_partition_state(run->setup, block), state, n));
+    }
     const norma_chain_outcome outcome = norma_chain_block_finish(run->block);
     NORMA_TRY(norma_chain_output_write_local(run->output, norma_chain_block_cell(run->block),
                                              layout, &outcome));
@@ -211,7 +220,7 @@ static norma_status keep(norma_chain_run *run, const norma_chain_task *block)
         norma_chain_block_entry(run->block, lane, &bytes, &size);
         NORMA_TRY(norma_queue_keep_local(run->queue, first + lane, bytes, size));
     }
-    return run->saved
+    return run->saved && !run->keeps_state
                ? norma_queue_drop_local(run->queue, norma_chain_partition_state(run->setup, block))
                : NORMA_OK;
 }
@@ -251,7 +260,7 @@ static norma_status choose_blocks(norma_chain_run *run, const norma_runtime *run
     if (status == NORMA_OK)
         status = norma_chain_partition_choose(setup, norma_queue_n_groups_local(run->queue), done,
                                               states, n_states, &run->partition);
-    if (status == NORMA_OK && runtime->rank == 0)
+    if (status == NORMA_OK && runtime->rank == 0 && !run->keeps_state)
         status = drop_states_root(run, states, n_states);
     for (int64_t i = 0; i < run->partition.n && status == NORMA_OK; i++) {
         const norma_chain_task *block = &run->partition.tasks[i];
@@ -269,6 +278,7 @@ norma_status norma_chain_run_all(norma_chain_run *run, const norma_job_context *
     const norma_queue_options options = norma_job_queue(job);
     run->setup = setup;
     run->output = output;
+    run->keeps_state = norma_job_keeps_state(job->config);
     norma_status status = NORMA_CALLOC(run->order, setup->n_tasks);
     if (status == NORMA_OK)
         status = NORMA_CALLOC(run->block_at, setup->n_tasks);

@@ -16,6 +16,7 @@ typedef struct norma_chain_run {
     int64_t *block_at;             /* [n_tasks]: the block of a first replica; owned */
     norma_chain_block *block;      /* of the last cell and size; owned */
     bool saved;                    /* the block under way has a state */
+    bool keeps_state;              /* blocks that are finished keep theirs */
 } norma_chain_run;
 
 /* Computes all blocks that the journal of the job does not hold, or stops with their states saved

@@ -207,19 +207,25 @@ static norma_status parse_strides(norma_chain_setup *setup)
     return NORMA_OK;
 }
 
+norma_status norma_chain_setup_schedules(const norma_chain_setup *setup, const int64_t *depths,
+                                         int64_t n, norma_chain_schedule *schedule)
+{
+    const char *record = norma_config_get_text(setup->config, 0, "record");
+    for (int k = 0; k < NORMA_N_OBSERVABLES; k++)
+        if (setup->wanted & NORMA_OBSERVABLE_BIT(k))
+            NORMA_TRY(norma_chain_schedule_make(record, setup->stride[k], depths, n, &schedule[k]));
+    return NORMA_OK;
+}
+
 static norma_status make_schedules(norma_chain_setup *setup)
 {
     int64_t *depths = NULL;
     /* The depths of all cells, so that a share of a sweep records the same layers as the whole. */
     int64_t n_depths = norma_config_get_count(setup->config, "depth");
-    norma_status status = NORMA_ALLOC(depths, n_depths);
-    for (int64_t i = 0; i < n_depths && status == NORMA_OK; i++)
+    NORMA_TRY(NORMA_ALLOC(depths, n_depths));
+    for (int64_t i = 0; i < n_depths; i++)
         depths[i] = norma_config_get_integer_at(setup->config, i, "depth");
-    for (int k = 0; k < NORMA_N_OBSERVABLES && status == NORMA_OK; k++)
-        if (setup->wanted & NORMA_OBSERVABLE_BIT(k))
-            status =
-                norma_chain_schedule_make(norma_config_get_text(setup->config, 0, "record"),
-                                          setup->stride[k], depths, n_depths, &setup->schedule[k]);
+    norma_status status = norma_chain_setup_schedules(setup, depths, n_depths, setup->schedule);
     norma_mem_free(depths);
     return status;
 }

@@ -64,6 +64,12 @@ NORMA_MUST_USE norma_status norma_chain_setup_read(const norma_runtime *runtime,
                                                    const norma_config *config,
                                                    norma_chain_setup *setup);
 
+/* The recorded layers of every wanted observable, schedule[NORMA_N_OBSERVABLES], in a run whose
+ * depths are depths[n]; the caller clears each. Local. */
+NORMA_MUST_USE norma_status norma_chain_setup_schedules(const norma_chain_setup *setup,
+                                                        const int64_t *depths, int64_t n,
+                                                        norma_chain_schedule *schedule);
+
 void norma_chain_setup_clear(norma_chain_setup *setup);
 
 /* Adds lines "  key: value" to a configuration that tell the content of given files. Local. */

@@ -46,6 +46,12 @@ static norma_status plan(norma_job_context *job, bool print)
     return norma_gradient_plan(job->runtime, &state->setup, &job->machine, print);
 }
 
+/* One task a replica. */
+static void tasks(norma_job_context *job)
+{
+    job->grow.n_parts = 1;
+}
+
 static norma_status compute(norma_job_context *job)
 {
     gradient_state *state = job->state;
@@ -78,6 +84,7 @@ static const norma_job gradient_job = {
     .read = read,
     .fingerprint = fingerprint,
     .plan = plan,
+    .tasks = tasks,
     .compute = compute,
     .clear = clear,
 };

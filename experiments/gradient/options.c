@@ -81,10 +81,16 @@ static const norma_option gradient_options[] = {
     NORMA_OPTION_END,
 };
 
-static const norma_option *const tables[] = {
-    norma_layer_options,      norma_layer_input_options, loss_options,
-    gradient_options,         norma_layer_group_options, norma_config_random_options,
-    norma_config_run_options, norma_job_options,         NULL};
+static const norma_option *const tables[] = {norma_layer_options,
+                                             norma_layer_input_options,
+                                             loss_options,
+                                             gradient_options,
+                                             norma_layer_group_options,
+                                             norma_config_random_options,
+                                             norma_config_run_options,
+                                             norma_job_options,
+                                             norma_job_save_options,
+                                             NULL};
 static const norma_option *const plan_tables[] = {norma_layer_options,
                                                   norma_layer_input_options,
                                                   loss_options,
@@ -93,6 +99,7 @@ static const norma_option *const plan_tables[] = {norma_layer_options,
                                                   norma_config_random_options,
                                                   norma_config_run_options,
                                                   norma_job_options,
+                                                  norma_job_save_options,
                                                   norma_plan_options,
                                                   NULL};
 

@@ -4,6 +4,7 @@
 #include "experiments/job/sweep_dimensions.h"
 #include "io/config/config_read.h"
 #include "io/result/provenance.h"
+#include "io/result/result_read.h"
 #include "mpi/runtime/agree.h"
 #include "mpi/runtime/log.h"
 #include "mpi/runtime/stop.h"
@@ -33,13 +34,16 @@ static norma_checkpoint_options checkpoint_options(const norma_job_context *job)
     return (norma_checkpoint_options){.resume = has_flag(job->config, "resume"),
                                       .force = has_flag(job->config, "force"),
                                       .configuration = job->configuration,
-                                      .free_keys = norma_job_free_keys};
+                                      .free_keys = job->grow.keys,
+                                      .growth = job->grow.grows && !job->grow.other ? &job->growth
+                                                                                    : NULL};
 }
 
 static norma_result_options result_options(const norma_job_context *job, int64_t bytes)
 {
     return (norma_result_options){.force = has_flag(job->config, "force"),
                                   .resume = has_flag(job->config, "resume"),
+                                  .extend = job->replaces,
                                   .bytes = bytes};
 }
 
@@ -189,12 +193,24 @@ norma_status norma_job_open(norma_job_context *job, const norma_job_file *about)
 static norma_status finish(norma_job_context *job, norma_status status)
 {
     if (status == NORMA_OK) {
+        bool keeps = job->checkpoint && norma_job_keeps_state(job->config);
+        if (keeps)
+            NORMA_TRY(
+                norma_agree(job->runtime->world, norma_checkpoint_sync_local(job->checkpoint)));
         NORMA_TRY(norma_result_close(&job->file, NORMA_RESULT_COMPLETE));
         norma_log_result("# result: %s", output_of(job));
-        (void)norma_checkpoint_close(&job->checkpoint, true);
+        if (norma_checkpoint_close(&job->checkpoint, !keeps) && keeps)
+            norma_log_info("%s.ckpt is kept: --resume can extend the run", output_of(job));
         return NORMA_OK;
     }
     const char *reason = norma_stop_reason_local();
+    if (job->replaces) {
+        norma_result_discard(&job->file);
+        return NORMA_FAIL(NORMA_STOPPED,
+                          "stopped by %s, state saved in %s.ckpt; --resume continues the run, and "
+                          "until then %s holds what was complete before",
+                          reason, output_of(job), output_of(job));
+    }
     NORMA_TRY(norma_result_close(&job->file, NORMA_RESULT_STOPPED));
     return NORMA_FAIL(NORMA_STOPPED,
                       "stopped by %s, state saved in %s.ckpt; --resume continues the run", reason,
@@ -218,17 +234,86 @@ static norma_status compute(const norma_job *job, norma_job_context *context)
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
+/* The run in the checkpoint, where this one extends it. */
+static norma_status settle_growth(const norma_job *job, norma_job_context *context)
+{
+    MPI_Comm world = context->runtime->world;
+    char *stored = NULL;
+    norma_status status = NORMA_OK;
+    norma_grow_free_keys(&context->grow);
+    if (!job->tasks || !has_flag(context->config, "resume"))
+        return NORMA_OK;
+    NORMA_TRY(norma_checkpoint_configuration(world, output_of(context), &stored));
+    if (!stored)
+        return NORMA_OK;
+    status = norma_grow_init(context->config, context->call->sections, stored, job->grow != NULL,
+                             &context->grow);
+    norma_mem_free(stored);
+    if (status == NORMA_OK && context->grow.grows && !context->grow.other) {
+        context->growth = (norma_checkpoint_growth){.context = &context->grow,
+                                                    .task = norma_grow_task,
+                                                    .piece = norma_grow_task,
+                                                    .state = norma_grow_task};
+        job->tasks(context);
+        status = job->grow ? job->grow(context) : NORMA_OK;
+    }
+    return norma_agree(world, status);
+}
+
+/* The complete result that the run replaces is of a smaller run. */
+static norma_status check_replaced(const norma_job *job, const norma_job_context *context)
+{
+    norma_result_reader *reader = NULL;
+    norma_grow grow = {0};
+    char *text = NULL;
+    NORMA_TRY(norma_result_reader_open(context->runtime->world, output_of(context), &reader));
+    norma_status status = norma_result_reader_text(reader, "/configuration", &text);
+    norma_result_reader_close(&reader);
+    if (status == NORMA_OK && job->tasks)
+        status = norma_grow_init(context->config, context->call->sections, text, job->grow != NULL,
+                                 &grow);
+    if (status == NORMA_OK && grow.other)
+        status = NORMA_FAIL(NORMA_CONFIG,
+                            "output %s exists with status complete and differs in --%s: choose "
+                            "another name, or --force without --resume to replace it",
+                            output_of(context), grow.other);
+    else if (status == NORMA_OK && !grow.grows)
+        status = NORMA_FAIL(NORMA_CONFIG,
+                            "output %s exists with status complete, and this run is not larger: "
+                            "choose another name, or --force without --resume to replace it",
+                            output_of(context));
+    norma_grow_clear(&grow);
+    norma_mem_free(text);
+    return norma_agree(context->runtime->world, status);
+}
+
+static norma_status check_files(const norma_job *job, norma_job_context *context)
+{
+    norma_text text;
+    norma_checkpoint_options options;
+    NORMA_TRY(settle_growth(job, context));
+    if (context->replaces)
+        NORMA_TRY(check_replaced(job, context));
+    options = checkpoint_options(context);
+    NORMA_TRY(norma_checkpoint_check(context->runtime->world, output_of(context), &options));
+    if (!context->grow.grows)
+        return NORMA_OK;
+    norma_text_init(&text);
+    norma_grow_describe(&context->grow, &text);
+    if (text.data)
+        norma_log_info("extends the run in %s.ckpt: %s", output_of(context), text.data);
+    norma_text_clear(&text);
+    return NORMA_OK;
+}
+
 /* With the configuration written: refuses or prints the plan, then computes. */
 static norma_status plan_or_compute(const norma_job *job, norma_job_context *context, bool plan)
 {
-    const norma_runtime *runtime = context->runtime;
     NORMA_TRY(job->plan(context, plan));
     if (plan)
         return NORMA_OK;
-    if (keeps_checkpoints(context)) {
-        norma_checkpoint_options options = checkpoint_options(context);
-        NORMA_TRY(norma_checkpoint_check(runtime->world, output_of(context), &options));
-    }
+    if (keeps_checkpoints(context))
+        NORMA_TRY(check_files(job, context));
     announce(context);
     return compute(job, context);
 }
@@ -248,6 +333,38 @@ static norma_status check_replicas(const norma_config *config)
                       offset);
 }
 
+/* Refuses an output that is there. With --resume a complete one passes whose checkpoint was kept:
+ * it may be extended. */
+static norma_status check_output(norma_job_context *job)
+{
+    MPI_Comm world = job->runtime->world;
+    norma_result_options options = result_options(job, 0);
+    bool resumes = has_flag(job->config, "resume");
+    char *stored = NULL;
+    options.extend = resumes;
+    NORMA_TRY(norma_result_check(world, output_of(job), &options));
+    if (!resumes)
+        return NORMA_OK;
+    NORMA_TRY(norma_checkpoint_recover(world, output_of(job)));
+    if (options.force)
+        return NORMA_OK;
+    NORMA_TRY(norma_result_is_complete(world, output_of(job), &job->replaces));
+    if (!job->replaces)
+        return NORMA_OK;
+    NORMA_TRY(norma_checkpoint_configuration(world, output_of(job), &stored));
+    bool kept = stored != NULL;
+    norma_mem_free(stored);
+    if (kept)
+        return NORMA_OK;
+    return norma_agree(
+        world,
+        NORMA_FAIL(NORMA_CONFIG,
+                   "output %s exists with status complete, and there is no %s.ckpt to extend it "
+                   "from, which --save state keeps: choose another name, or --force to replace "
+                   "it; new replicas (--replica-offset) or values can be joined with norma merge",
+                   output_of(job), output_of(job)));
+}
+
 static norma_status run_with_options(const norma_job *job, norma_job_context *context)
 {
     MPI_Comm world = context->runtime->world;
@@ -259,10 +376,8 @@ static norma_status run_with_options(const norma_job *job, norma_job_context *co
     NORMA_TRY(norma_agree(world, check_replicas(config)));
     if (job->check)
         NORMA_TRY(norma_agree(world, job->check(context)));
-    if (!plan) {
-        norma_result_options options = result_options(context, 0);
-        NORMA_TRY(norma_result_check(world, output_of(context), &options));
-    }
+    if (!plan)
+        NORMA_TRY(check_output(context));
     NORMA_TRY(settle_seed(context));
     NORMA_TRY(job->read(context));
     NORMA_TRY(norma_plan_machine_measure(context->runtime, &context->machine));
@@ -297,6 +412,7 @@ norma_status norma_job_run(const norma_call *call, const norma_job *job, void *s
         status = run_with_options(job, &context);
         if (job->clear)
             job->clear(&context);
+        norma_grow_clear(&context.grow);
     }
     norma_config_destroy(&context.config);
     return status;

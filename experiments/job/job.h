@@ -30,6 +30,7 @@
  * experiments/job/queue.h.
  */
 #include "experiments/driver.h"
+#include "experiments/job/grow.h"
 #include "io/checkpoint/checkpoint.h"
 #include "io/result/result.h"
 #include "mpi/plan/plan.h"
@@ -45,11 +46,14 @@ typedef struct norma_job_context {
     norma_plan_machine machine; /* from `group` on: this one, or what `norma plan` was given */
     int64_t group_size;   /* ranks that compute a task together, as `group` chose; 0: none did */
     const char *settings; /* from `plan` on: the effective configuration as YAML */
-    const char *configuration;    /* the same, then the lines of `fingerprint` */
-    const char *input_files;      /* the lines of `fingerprint` alone */
-    norma_result *file;           /* from norma_job_open on */
-    norma_checkpoint *checkpoint; /* the same; NULL where the command has no --resume */
-    void *state;                  /* of the subcommand */
+    const char *configuration;      /* the same, then the lines of `fingerprint` */
+    const char *input_files;        /* the lines of `fingerprint` alone */
+    norma_result *file;             /* from norma_job_open on */
+    norma_checkpoint *checkpoint;   /* the same; NULL where the command has no --resume */
+    norma_grow grow;                /* from `plan` on: the run before that this one extends */
+    norma_checkpoint_growth growth; /* the same: how, where grow.grows */
+    bool replaces; /* the output is a complete result, which stays until this one is complete */
+    void *state;   /* of the subcommand */
 } norma_job_context;
 
 /* A subcommand. NULL stands for a function that has nothing to do, but in the fields marked with *.
@@ -75,6 +79,15 @@ typedef struct norma_job {
     /* Refuses what does not fit into the machine (norma_plan_check_local); with `print` prints what
      * the run would take. * Collective. */
     norma_status (*plan)(norma_job_context *job, bool print);
+
+    /* Sets job->grow.n_parts and n_behind: each replica of each cell has n_parts tasks, [cells]
+     * [replicas][n_parts], and behind all of them [cells][replicas][n_behind]. NULL: --resume
+     * cannot extend the run. Local. */
+    void (*tasks)(norma_job_context *job);
+
+    /* Changes job->growth where that is not all. --depth may grow only where this is given. Local.
+     */
+    norma_status (*grow)(norma_job_context *job);
 
     /* Opens the result with norma_job_open, lays it out, computes and writes. NORMA_STOPPED when a
      * signal or the time limit ended it with its state in the checkpoint. * Collective. */

@@ -207,6 +207,13 @@ norma_status norma_queue_save(norma_queue *q, int64_t task, const void *bytes, i
     return status;
 }
 
+norma_status norma_queue_keep_state_local(norma_queue *q, int64_t task, const void *bytes,
+                                          int64_t size)
+{
+    NORMA_TRY(norma_checkpoint_sync_local(q->options.checkpoint)); /* its pieces first */
+    return norma_checkpoint_keep_state_local(q->options.checkpoint, task, bytes, size);
+}
+
 norma_status norma_queue_drop_local(norma_queue *q, int64_t task)
 {
     return norma_checkpoint_drop_local(q->options.checkpoint, task);

@@ -116,6 +116,11 @@ NORMA_MUST_USE norma_status norma_queue_keep_piece_local(norma_queue *queue, int
 NORMA_MUST_USE norma_status norma_queue_save(norma_queue *queue, int64_t task, const void *bytes,
                                              int64_t size);
 
+/* Saves the state of a task that is finished, for runs that extend this one: it stays there. On the
+ * root of the group. Local. */
+NORMA_MUST_USE norma_status norma_queue_keep_state_local(norma_queue *queue, int64_t task,
+                                                         const void *bytes, int64_t size);
+
 /* Removes the state of a task that is finished, or not to be continued. On the root of the group,
  * or rank 0 alone. Local. */
 NORMA_MUST_USE norma_status norma_queue_drop_local(norma_queue *queue, int64_t task);

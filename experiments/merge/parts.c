@@ -14,13 +14,15 @@ static const char *const own_keys[] = {"replicas", "replica-offset", "cells"};
 enum { MOST_KEYS = 16 };
 
 /* The options in which parts may differ; NULL-terminated. */
-static void list_free_keys(const char *keys[MOST_KEYS])
+static void list_free_keys(const norma_command *command, const char *keys[MOST_KEYS])
 {
     int n = 0;
-    for (const char *const *key = norma_job_free_keys; *key && n < MOST_KEYS - 4; key++)
+    for (const char *const *key = norma_job_free_keys; *key && n < MOST_KEYS - 5; key++)
         keys[n++] = *key;
     for (size_t i = 0; i < sizeof own_keys / sizeof own_keys[0]; i++)
         keys[n++] = own_keys[i];
+    if (norma_job_saves_only_state(command))
+        keys[n++] = "save";
     keys[n] = NULL;
 }
 
@@ -159,7 +161,7 @@ static norma_status unite(norma_merge_parts *parts)
     NORMA_TRY(NORMA_ALLOC(configs, parts->n));
     for (int64_t i = 0; i < parts->n; i++)
         configs[i] = (norma_config_part){parts->all[i].config, parts->all[i].path};
-    list_free_keys(keys);
+    list_free_keys(parts->command, keys);
     norma_status status = norma_config_unite(configs, parts->n, keys, &parts->whole);
     norma_mem_free(configs);
     return status;

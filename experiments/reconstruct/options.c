@@ -29,9 +29,9 @@ const char *const norma_reconstruct_conditions[] = {
     NULL,
 };
 static const char *const group_sizes[] = {NORMA_RECONSTRUCT_AUTO_GROUPS, NULL};
-static const char *const saved[] = {NORMA_RECONSTRUCT_SAVE_GAMMA, NORMA_RECONSTRUCT_SAVE_WEIGHTS,
-                                    NORMA_RECONSTRUCT_SAVE_SPECTRUM, NORMA_RECONSTRUCT_SAVE_NONE,
-                                    NULL};
+static const char *const saved[] = {
+    NORMA_RECONSTRUCT_SAVE_GAMMA, NORMA_RECONSTRUCT_SAVE_WEIGHTS, NORMA_RECONSTRUCT_SAVE_SPECTRUM,
+    NORMA_RECONSTRUCT_SAVE_NONE,  NORMA_JOB_SAVE_STATE,           NULL};
 
 static const norma_option target_options[] = {
     {.name = "target",
@@ -365,10 +365,12 @@ static const norma_option options[] = {
      .placeholder = "LIST",
      .choices = saved,
      .unset_text = "gamma in a run with a single cell, none in a sweep",
-     .help = "Arrays to write besides the scalars: gamma (the affine maps gamma1, beta1, gamma2, "
-             "beta2 and the same as PyTorch's batch norms), weights (the frozen W1, W2, and a "
-             "teacher's; with --construction skip W, A, R, with deep W1, W2, ...), "
-             "spectrum (all singular values of M; they are computed beside the solution)."},
+     .help =
+         "Arrays to write besides the scalars: gamma (the affine maps gamma1, beta1, gamma2, "
+         "beta2 and the same as PyTorch's batch norms), weights (the frozen W1, W2, and a "
+         "teacher's; with --construction skip W, A, R, with deep W1, W2, ...), "
+         "spectrum (all singular values of M; they are computed beside the solution). state: keep "
+         "FILE.ckpt, so that --resume can extend the complete run."},
     NORMA_OPTION_END,
 };
 

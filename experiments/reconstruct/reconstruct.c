@@ -11,6 +11,7 @@
  */
 #include "experiments/job/job.h"
 #include "experiments/reconstruct/construct/construction.h"
+#include "experiments/reconstruct/construct/layers.h"
 #include "experiments/reconstruct/construct/teacher.h"
 #include "experiments/reconstruct/journal.h"
 #include "experiments/reconstruct/options.h"
@@ -75,6 +76,20 @@ static norma_status plan(norma_job_context *job, bool print)
                                               print ? &rates : NULL));
 }
 
+/* Each layer is a task, and behind the layers of all replicas the comparison of each. */
+static void tasks(norma_job_context *job)
+{
+    const norma_reconstruct_run *run = job->state;
+    const norma_network *network = run->inputs.factored;
+    if (!network && run->inputs.target)
+        network = norma_target_network_local(run->inputs.target);
+    job->grow.n_parts = 1;
+    if (norma_reconstruct_stack_kind(job->config)) /* one task a replica */
+        return;
+    job->grow.n_parts = norma_reconstruct_layers_count(job->config, network);
+    job->grow.n_behind = 1;
+}
+
 static norma_status compute(norma_job_context *job)
 {
     norma_reconstruct_run *run = job->state;
@@ -98,6 +113,7 @@ static const norma_job reconstruct_job = {
     .group = group,
     .fingerprint = fingerprint,
     .plan = plan,
+    .tasks = tasks,
     .compute = compute,
     .clear = clear,
 };

@@ -134,6 +134,12 @@ static norma_status plan(norma_job_context *job, bool print)
     return norma_agree(job->runtime->world, plan_cells(job, print));
 }
 
+/* One task a replica. */
+static void tasks(norma_job_context *job)
+{
+    job->grow.n_parts = 1;
+}
+
 static norma_status compute(norma_job_context *job)
 {
     norma_spectrum_run *run = job->state;
@@ -159,6 +165,7 @@ static const norma_job spectrum_job = {.default_output = "spectrum.h5",
                                        .read = read,
                                        .fingerprint = fingerprint,
                                        .plan = plan,
+                                       .tasks = tasks,
                                        .compute = compute,
                                        .clear = clear};
 

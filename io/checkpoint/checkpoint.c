@@ -58,6 +58,40 @@ static norma_status read_configuration_root(const char *folder, char **text)
     return status;
 }
 
+uint64_t norma_checkpoint_key_local(const char *configuration)
+{
+    return norma_block_hash_local(first_key, configuration, (int64_t)strlen(configuration));
+}
+
+norma_status norma_checkpoint_configuration(MPI_Comm world, const char *output, char **text)
+{
+    char *folder = NULL;
+    char *found = NULL;
+    int64_t size = 0;
+    int rank = 0;
+    MPI_Comm_rank(world, &rank);
+    *text = NULL;
+    norma_status status = folder_of(output, &folder);
+    if (status == NORMA_OK && rank == 0)
+        status = read_configuration_root(folder, &found);
+    norma_mem_free(folder);
+    NORMA_TRY(norma_agree(world, status));
+    if (found)
+        size = (int64_t)strlen(found) + 1;
+    MPI_Bcast(&size, 1, MPI_INT64_T, 0, world);
+    if (size > 0 && rank != 0)
+        status = NORMA_ALLOC(found, size);
+    status = norma_agree(world, status);
+    if (status != NORMA_OK) {
+        norma_mem_free(found);
+        return status;
+    }
+    if (size > 0)
+        MPI_Bcast(found, (int)size, MPI_CHAR, 0, world);
+    *text = found;
+    return NORMA_OK;
+}
+
 norma_status norma_checkpoint_recall(MPI_Comm world, const char *output, const char *key,
                                      char **value)
 {
@@ -183,9 +217,7 @@ static bool is_entry(const char *name)
            strncmp(name, "task-", 5) == 0;
 }
 
-/* Removes our files and the folder; with `spare_state` only if there is no result and no state.
- * Returns whether the folder is gone. */
-static bool remove_root(const char *folder, bool spare_state)
+bool norma_checkpoint_remove_root(const char *folder, bool spare_state)
 {
     char path[PATH_MAX];
     struct dirent *entry = NULL;
@@ -221,7 +253,7 @@ static norma_status describe_run(const char *configuration, const char *kernels,
     return norma_text_take(&text, out);
 }
 
-static norma_status make_root(const char *folder, const char *configuration)
+norma_status norma_checkpoint_make_root(const char *folder, const char *configuration)
 {
     char path[PATH_MAX];
     NORMA_TRY(norma_checkpoint_path_local(folder, path, "configuration%.0lld%s", 0, ""));
@@ -238,7 +270,24 @@ static norma_status make_root(const char *folder, const char *configuration)
     if (status == NORMA_OK)
         status = norma_block_sync_folder_local(folder);
     if (status != NORMA_OK)
-        remove_root(folder, false);
+        norma_checkpoint_remove_root(folder, false);
+    return status;
+}
+
+/* Goes on with a copy of the folder under the configuration of this run; the kernels stay those
+ * that it was begun with. */
+static norma_status grow_root(norma_checkpoint *c, const char *stored, const char *kernels,
+                              const norma_checkpoint_options *options)
+{
+    char before[NORMA_BLAS_NAMES] = "";
+    char *text = NULL;
+    int64_t length = 0;
+    const char *at = norma_checkpoint_value_local(stored, NORMA_CHECKPOINT_KERNEL, &length);
+    if (at)
+        snprintf(before, sizeof before, "%.*s", (int)length, at);
+    NORMA_TRY(describe_run(options->configuration, at ? before : kernels, &text));
+    norma_status status = norma_checkpoint_grow_root(c, options->growth, text);
+    norma_mem_free(text);
     return status;
 }
 
@@ -249,23 +298,47 @@ static norma_status settle_root(norma_checkpoint *c, const char *kernels,
     char *stored = NULL;
     bool exists = false;
     NORMA_TRY(check_root(c->folder, kernels, options, &exists));
-    if (exists && !options->resume && !remove_root(c->folder, false))
+    if (exists && !options->resume && !norma_checkpoint_remove_root(c->folder, false))
         return NORMA_FAIL(NORMA_IO, "cannot remove %s: it holds files of others", c->folder);
     c->resumed = exists && options->resume;
     if (options->resume && !exists)
         norma_log_info("%s is not there: the run begins anew", c->folder);
     if (!c->resumed) {
         NORMA_TRY(describe_run(options->configuration, kernels, &stored));
-        norma_status status = make_root(c->folder, stored);
+        norma_status status = norma_checkpoint_make_root(c->folder, stored);
         norma_mem_free(stored);
         NORMA_TRY(status);
     }
     NORMA_TRY(read_configuration_root(c->folder, &stored));
     if (!stored)
         return NORMA_FAIL(NORMA_IO, "%s was removed by somebody else", c->folder);
-    c->key = norma_block_hash_local(first_key, stored, (int64_t)strlen(stored));
+    c->key = norma_checkpoint_key_local(stored);
+    norma_status status = NORMA_OK;
+    if (c->resumed && options->growth)
+        status = grow_root(c, stored, kernels, options);
     norma_mem_free(stored);
-    return NORMA_OK;
+    return status;
+}
+
+static void release(norma_checkpoint **checkpoint)
+{
+    norma_checkpoint *c = *checkpoint;
+    MPI_Comm_free(&c->comm);
+    norma_mem_free(c->final);
+    norma_mem_free(c->folder);
+    NORMA_FREE(*checkpoint);
+}
+
+/* What rank 0 found, on all ranks. */
+static norma_status share(norma_checkpoint *c)
+{
+    int flags[] = {c->resumed ? 1 : 0, c->final ? 1 : 0};
+    MPI_Bcast(flags, 2, MPI_INT, 0, c->comm);
+    MPI_Bcast(&c->key, 1, MPI_UINT64_T, 0, c->comm);
+    c->resumed = flags[0] != 0;
+    if (flags[1] != 0 && !c->final)
+        c->final = norma_mem_strdup(c->folder);
+    return flags[1] == 0 || c->final ? NORMA_OK : NORMA_MEMORY;
 }
 
 norma_status norma_checkpoint_open(MPI_Comm world, const char *output,
@@ -288,18 +361,16 @@ norma_status norma_checkpoint_open(MPI_Comm world, const char *output,
         status = settle_root(c, kernels, options);
     bool made = status == NORMA_OK && c->rank == 0 && !c->resumed;
     status = norma_agree(world, status);
+    if (status == NORMA_OK)
+        status = norma_agree(world, share(c));
     if (status != NORMA_OK) {
         if (made) /* another rank failed */
-            (void)remove_root(c->folder, true);
-        MPI_Comm_free(&c->comm);
-        norma_mem_free(c->folder);
-        norma_mem_free(c);
+            (void)norma_checkpoint_remove_root(c->folder, true);
+        if (c->rank == 0 && c->final)
+            (void)norma_checkpoint_remove_root(c->folder, false);
+        release(&c);
         return status;
     }
-    int resumed = c->resumed ? 1 : 0;
-    MPI_Bcast(&resumed, 1, MPI_INT, 0, world);
-    MPI_Bcast(&c->key, 1, MPI_UINT64_T, 0, world);
-    c->resumed = resumed != 0;
     *out = c;
     return NORMA_OK;
 }
@@ -362,11 +433,13 @@ bool norma_checkpoint_close(norma_checkpoint **checkpoint, bool finished)
     if (c->journal >= 0)
         close(c->journal);
     MPI_Barrier(c->comm);
-    if (c->rank == 0)
-        there = remove_root(c->folder, !finished) ? 0 : 1;
+    if (c->rank == 0 && c->final) { /* nothing came of the extension */
+        (void)norma_checkpoint_remove_root(c->folder, false);
+        there = 1;
+    } else if (c->rank == 0) {
+        there = norma_checkpoint_remove_root(c->folder, !finished) ? 0 : 1;
+    }
     MPI_Bcast(&there, 1, MPI_INT, 0, c->comm);
-    MPI_Comm_free(&c->comm);
-    norma_mem_free(c->folder);
-    NORMA_FREE(*checkpoint);
+    release(checkpoint);
     return there != 0;
 }

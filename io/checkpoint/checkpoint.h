@@ -25,11 +25,26 @@
 
 typedef struct norma_checkpoint norma_checkpoint;
 
+/* How a run takes over the results of a smaller one that it extends. Called on rank 0. */
+typedef struct norma_checkpoint_growth {
+    void *context; /* handed to the functions; borrowed */
+    /* The number in this run of a finished task, of the task of a piece, of a state; negative where
+     * it is not taken over. */
+    int64_t (*task)(const void *context, int64_t task);
+    int64_t (*piece)(const void *context, int64_t task);
+    int64_t (*state)(const void *context, int64_t state);
+    /* Change the bytes of a piece, which may become fewer, or of a state in place; NULL: they stay.
+     */
+    norma_status (*change_piece)(const void *context, int64_t task, void *bytes, int64_t *size);
+    norma_status (*change_state)(const void *context, int64_t state, void *bytes, int64_t size);
+} norma_checkpoint_growth;
+
 typedef struct norma_checkpoint_options {
     bool resume;                  /* continue from an existing one; there need not be any */
     bool force;                   /* without resume: an existing one is removed */
     const char *configuration;    /* norma_config_write's text, and further "  key: value" lines */
     const char *const *free_keys; /* NULL-terminated: may differ on resume ("output") */
+    const norma_checkpoint_growth *growth; /* of a resume that extends the run; else NULL */
 } norma_checkpoint_options;
 
 /* A hash of content, for lines of the configuration. Local. */
@@ -40,18 +55,29 @@ uint64_t norma_checkpoint_hash_local(const void *bytes, int64_t size);
 NORMA_MUST_USE norma_status norma_checkpoint_recall(MPI_Comm world, const char *output,
                                                     const char *key, char **value);
 
+/* The configuration in the checkpoint of `output`, a counted text; *text = NULL when there is none.
+ * Collective over world, equal on all ranks. */
+NORMA_MUST_USE norma_status norma_checkpoint_configuration(MPI_Comm world, const char *output,
+                                                           char **text);
+
+/* Puts in order the folders of `output` that a run left which was killed while it extended another:
+ * nothing is lost. No other run may write this output. Collective. */
+NORMA_MUST_USE norma_status norma_checkpoint_recover(MPI_Comm world, const char *output);
+
 /* *out: does the checkpoint of `output` hold a result of a task? Collective, equal on all ranks. */
 NORMA_MUST_USE norma_status norma_checkpoint_has_results(MPI_Comm world, const char *output,
                                                          bool *out);
 
 /* Only what open refuses: NORMA_CONFIG when there is a checkpoint and neither resume nor force,
- * when it is of another configuration (naming the first key that differs), or is damaged.
+ * when it is of another configuration (naming the keys that differ), or is damaged.
  * Collective. */
 NORMA_MUST_USE norma_status norma_checkpoint_check(MPI_Comm world, const char *output,
                                                    const norma_checkpoint_options *options);
 
-/* Makes the folder, or finds it. Collective over world, arguments equal; caller owns *out. Errors
- * of norma_checkpoint_check; NORMA_IO when it cannot be written. */
+/* Makes the folder, or finds it. With options->growth what it holds is copied to FILE.ckpt.grown,
+ * which takes its place when norma_checkpoint_replay has read all of it back; before, FILE.ckpt
+ * stays as it was. Collective over world, arguments equal; caller owns *out. Errors of
+ * norma_checkpoint_check; NORMA_IO when it cannot be written. */
 NORMA_MUST_USE norma_status norma_checkpoint_open(MPI_Comm world, const char *output,
                                                   const norma_checkpoint_options *options,
                                                   norma_checkpoint **out);
@@ -99,6 +125,12 @@ NORMA_MUST_USE norma_status norma_checkpoint_append_piece_local(norma_checkpoint
  * then. */
 NORMA_MUST_USE norma_status norma_checkpoint_save_local(norma_checkpoint *checkpoint, int64_t task,
                                                         const void *bytes, int64_t size);
+
+/* The same for a task that is finished, whose state stays for runs that extend this one: appending
+ * its result does not remove it. */
+NORMA_MUST_USE norma_status norma_checkpoint_keep_state_local(norma_checkpoint *checkpoint,
+                                                              int64_t task, const void *bytes,
+                                                              int64_t size);
 
 /* The newest whole state of a task, counted memory that the caller frees; *bytes = NULL when there
  * is none. */

@@ -1,5 +1,6 @@
 #include "io/checkpoint/checkpoint_key.h"
 
+#include "src/base/mem.h"
 #include "src/base/text.h"
 
 #include <stdio.h>
@@ -57,35 +58,66 @@ static bool is_free(const char *key, const char *const *free_keys)
     return strcmp(key, NORMA_CHECKPOINT_KERNEL) == 0;
 }
 
-/* Every key of `a` against `b`; a_is_stored says whose is whose. */
-static norma_status compare(const char *folder, const char *a, const char *b, bool a_is_stored,
-                            const char *const *free_keys)
+/* Appends "key was A there and is B now"; texts of `length` bytes, NULL: not set. */
+static void append_difference(const char *key, const char *stored, int64_t stored_length,
+                              const char *mine, int64_t length, norma_text *out)
+{
+    char quoted[2][NORMA_TEXT_QUOTED];
+    norma_text_append(out, "%s%s was %s there and is %s now", out->length > 0 ? ", " : "", key,
+                      stored ? norma_text_quote(stored, (size_t)stored_length, quoted[0])
+                             : "not set",
+                      mine ? norma_text_quote(mine, (size_t)length, quoted[1]) : "not set");
+}
+
+/* The keys of the stored configuration whose values differ now. */
+static void compare_stored(const char *stored, const char *mine, const char *const *free_keys,
+                           norma_text *out)
 {
     char key[KEY_LENGTH];
-    char quoted[2][NORMA_TEXT_QUOTED];
     const char *value = NULL;
     int64_t length = 0;
-    for (const char *line = a; *line; line = next_line(line)) {
+    for (const char *line = stored; *line; line = next_line(line)) {
         int64_t other_length = 0;
         if (!parse_line(line, key, &value, &length) || is_free(key, free_keys))
             continue;
-        const char *other = norma_checkpoint_value_local(b, key, &other_length);
-        if (other && other_length == length && memcmp(other, value, (size_t)length) == 0)
-            continue;
-        const char *mine = norma_text_quote(value, (size_t)length, quoted[0]);
-        const char *theirs =
-            other ? norma_text_quote(other, (size_t)other_length, quoted[1]) : "not set";
-        return NORMA_FAIL(NORMA_CONFIG,
-                          "%s is of another configuration: %s was %s there and is %s now; resume "
-                          "with the same, or --force without --resume to start over",
-                          folder, key, a_is_stored ? mine : theirs, a_is_stored ? theirs : mine);
+        const char *other = norma_checkpoint_value_local(mine, key, &other_length);
+        if (!other || other_length != length || memcmp(other, value, (size_t)length) != 0)
+            append_difference(key, value, length, other, other_length, out);
     }
-    return NORMA_OK;
+}
+
+/* The keys that have a value now only. */
+static void compare_new(const char *stored, const char *mine, const char *const *free_keys,
+                        norma_text *out)
+{
+    char key[KEY_LENGTH];
+    const char *value = NULL;
+    int64_t length = 0;
+    for (const char *line = mine; *line; line = next_line(line)) {
+        int64_t ignored = 0;
+        if (parse_line(line, key, &value, &length) && !is_free(key, free_keys) &&
+            !norma_checkpoint_value_local(stored, key, &ignored))
+            append_difference(key, NULL, 0, value, length, out);
+    }
 }
 
 norma_status norma_checkpoint_compare_local(const char *folder, const char *stored,
                                             const char *mine, const char *const *free_keys)
 {
-    NORMA_TRY(compare(folder, stored, mine, true, free_keys));
-    return compare(folder, mine, stored, false, free_keys);
+    norma_text text;
+    char *differences = NULL;
+    norma_text_init(&text);
+    norma_text_append(&text, "%s", "");
+    compare_stored(stored, mine, free_keys, &text);
+    compare_new(stored, mine, free_keys, &text);
+    NORMA_TRY(norma_text_take(&text, &differences));
+    norma_status status =
+        differences[0]
+            ? NORMA_FAIL(NORMA_CONFIG,
+                         "%s is of another configuration: %.600s; resume with the same, or --force "
+                         "without --resume to start over",
+                         folder, differences)
+            : NORMA_OK;
+    norma_mem_free(differences);
+    return status;
 }

@@ -14,7 +14,7 @@ const char *norma_checkpoint_value_local(const char *configuration, const char *
 /* The key of BLAS's kernels, which may always differ: only rounding depends on them. */
 #define NORMA_CHECKPOINT_KERNEL "blas_kernel"
 
-/* NORMA_CONFIG naming the first key whose values differ; free_keys (NULL-terminated) and BLAS's
+/* NORMA_CONFIG naming the keys whose values differ; free_keys (NULL-terminated) and BLAS's
  * kernels are left out. */
 NORMA_MUST_USE norma_status norma_checkpoint_compare_local(const char *folder, const char *stored,
                                                            const char *mine,

@@ -92,5 +92,11 @@ norma_status norma_checkpoint_replay_pieces(norma_checkpoint *c, int64_t n_tasks
     for (int64_t at = 0; status == NORMA_OK && at < n_tasks; at += piece)
         MPI_Bcast(done + at, (int)(n_tasks - at < piece ? n_tasks - at : piece), MPI_BYTE, 0,
                   c->comm);
-    return status;
+    /* All ranks know whether the folder grows. */
+    if (!c->final)
+        return status;
+    return status == NORMA_OK
+               ? norma_checkpoint_commit(c)
+               : norma_status_context(status,
+                                      "this run cannot be extended, %s is as it was: ", c->final);
 }

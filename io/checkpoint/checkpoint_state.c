@@ -57,6 +57,14 @@ norma_status norma_checkpoint_save_local(norma_checkpoint *c, int64_t task, cons
     return norma_block_sync_folder_local(c->folder);
 }
 
+norma_status norma_checkpoint_keep_state_local(norma_checkpoint *c, int64_t task, const void *bytes,
+                                               int64_t size)
+{
+    NORMA_TRY(norma_checkpoint_save_local(c, task, bytes, size));
+    c->task = -1;
+    return NORMA_OK;
+}
+
 norma_status norma_checkpoint_load_local(norma_checkpoint *c, int64_t task, void **bytes,
                                          int64_t *size)
 {
@@ -123,7 +131,7 @@ static int64_t task_of_name(const char *name)
     return strcmp(end, ".0") == 0 || strcmp(end, ".1") == 0 ? (int64_t)task : -1;
 }
 
-static norma_status list_root(const norma_checkpoint *c, int64_t **tasks, int64_t *n)
+norma_status norma_checkpoint_list_root(const norma_checkpoint *c, int64_t **tasks, int64_t *n)
 {
     struct dirent *entry = NULL;
     norma_status status = NORMA_OK;
@@ -154,7 +162,7 @@ norma_status norma_checkpoint_list(norma_checkpoint *c, int64_t **tasks, int64_t
 {
     *tasks = NULL;
     *n = 0;
-    norma_status status = c->rank == 0 ? list_root(c, tasks, n) : NORMA_OK;
+    norma_status status = c->rank == 0 ? norma_checkpoint_list_root(c, tasks, n) : NORMA_OK;
     status = norma_agree(c->comm, status);
     if (status == NORMA_OK) {
         MPI_Bcast(n, 1, MPI_INT64_T, 0, c->comm);

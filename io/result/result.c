@@ -121,6 +121,7 @@ norma_status norma_result_create(MPI_Comm world, const char *path,
     file->descriptor = -1;
     file->force = options->force;
     file->resume = options->resume;
+    file->extend = options->extend;
     status = file->rank == 0 ? norma_result_resolve_root(path, resolved) : NORMA_OK;
     status = norma_agree(file->comm, status);
     MPI_Bcast(resolved, PATH_MAX, MPI_CHAR, 0, file->comm);
@@ -245,7 +246,7 @@ static norma_status publish_root(norma_result *file, const char *end)
         return NORMA_FAIL(NORMA_IO, "cannot write %s: %s", file->part, strerror(errno));
     norma_result_status_root(file->path, found);
     if (!file->force && !(file->resume && strcmp(found, "stopped") == 0) &&
-        lstat(file->path, &about) == 0)
+        !(file->extend && strcmp(found, "complete") == 0) && lstat(file->path, &about) == 0)
         return NORMA_FAIL(NORMA_IO,
                           "%s appeared during the run: it is not replaced; the results "
                           "are in %s",
@@ -300,6 +301,29 @@ static void tidy_part_root(norma_result *file)
     } else {
         unlink(file->part);
     }
+}
+
+norma_status norma_result_is_complete(MPI_Comm world, const char *path, bool *out)
+{
+    char found[32] = "";
+    int complete = 0;
+    int rank = 0;
+    norma_h5_prepare_local();
+    MPI_Comm_rank(world, &rank);
+    if (rank == 0) {
+        norma_result_status_root(path, found);
+        complete = strcmp(found, "complete") == 0 ? 1 : 0;
+    }
+    MPI_Bcast(&complete, 1, MPI_INT, 0, world);
+    *out = complete != 0;
+    return NORMA_OK;
+}
+
+void norma_result_discard(norma_result **file)
+{
+    if (*file)
+        (*file)->has_cells = false;
+    norma_result_abandon(file);
 }
 
 void norma_result_abandon(norma_result **file)

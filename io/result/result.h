@@ -27,6 +27,7 @@
 typedef struct norma_result_options {
     bool force;    /* replace an existing result at close; other files are never replaced */
     bool resume;   /* replace an existing file of status "stopped" at close */
+    bool extend;   /* the same of status "complete": the run extends that one */
     int64_t bytes; /* expected size of the file, checked against the free space; 0: not checked */
 } norma_result_options;
 
@@ -108,6 +109,13 @@ NORMA_MUST_USE norma_status norma_result_flush(norma_result *file);
 /* Sets `finished` and `status`, flushes, closes, verifies, syncs and renames to FILE. Releases and
  * nulls *file whatever is returned; on failure as abandon does. */
 NORMA_MUST_USE norma_status norma_result_close(norma_result **file, norma_result_end end);
+
+/* *out = the file of this name exists with status complete. Collective over world. */
+NORMA_MUST_USE norma_status norma_result_is_complete(MPI_Comm world, const char *path, bool *out);
+
+/* Closes without finishing and removes FILE.part, whatever it holds; FILE stays as it was. NULL is
+ * allowed. Collective; nulls *file. */
+void norma_result_discard(norma_result **file);
 
 /* Closes without finishing; FILE stays as it was. The .part is removed unless it holds a flushed
  * cell and opens. NULL is allowed. Collective; nulls *file. */

@@ -31,7 +31,7 @@ struct norma_result {
     hid_t file;
     char *path; /* FILE; owned */
     char *part; /* FILE.part; owned */
-    bool force, resume;
+    bool force, resume, extend;
     int descriptor;   /* rank 0: FILE.part, for the lock, the reservation and the sync; else -1 */
     int64_t promised; /* rank 0: the file will be no longer than this */
     bool has_cells;   /* something was flushed */

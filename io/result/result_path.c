@@ -86,7 +86,7 @@ void norma_result_status_root(const char *path, char text[32])
     H5Fclose(file);
 }
 
-static norma_status check_existing_root(const char *path, bool force, bool resume)
+static norma_status check_existing_root(const char *path, const norma_result_options *options)
 {
     struct stat about;
     char end[32];
@@ -106,7 +106,8 @@ static norma_status check_existing_root(const char *path, bool force, bool resum
                           "even with --force",
                           path);
     bool stopped = strcmp(end, "stopped") == 0;
-    if (force || (resume && stopped))
+    if (options->force || (options->resume && stopped) ||
+        (options->extend && strcmp(end, "complete") == 0))
         return NORMA_OK;
     return NORMA_FAIL(
         NORMA_CONFIG,
@@ -138,6 +139,6 @@ norma_status norma_result_check_path_root(const char *name, const norma_result_o
     NORMA_TRY(check_path_root(path));
     snprintf(part, sizeof part, "%s.part", path);
     NORMA_TRY(norma_claim_check_writer_root(path, part));
-    NORMA_TRY(check_existing_root(path, options->force, options->resume));
+    NORMA_TRY(check_existing_root(path, options));
     return check_space_root(path, options->bytes);
 }

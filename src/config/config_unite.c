@@ -205,7 +205,8 @@ done:
     return status;
 }
 
-/* index[part's values] = where the whole has them; both lists sorted, walked side by side. */
+/* index[part's values] = where the whole has them, -1: nowhere; both lists sorted, walked side by
+ * side. */
 static norma_status match(const norma_config_item *whole, const norma_config_item *part,
                           int64_t *index)
 {
@@ -220,18 +221,44 @@ static norma_status match(const norma_config_item *whole, const norma_config_ite
         while (i < whole->values.n &&
                norma_config_value_compare(option, &whole->values.values[mine[i]], wanted) < 0)
             i++;
-        if (i == whole->values.n ||
-            norma_config_value_compare(option, &whole->values.values[mine[i]], wanted) != 0)
-            NORMA_GOTO(status, NORMA_FAIL(NORMA_LIBRARY,
-                                          "--%s: a part has a value that the whole "
-                                          "sweep has not",
-                                          option->name));
-        index[theirs[k]] = mine[i];
+        bool found =
+            i < whole->values.n &&
+            norma_config_value_compare(option, &whole->values.values[mine[i]], wanted) == 0;
+        index[theirs[k]] = found ? mine[i] : -1;
     }
 done:
     NORMA_FREE(theirs);
     NORMA_FREE(mine);
     return status;
+}
+
+norma_status norma_config_relate(const norma_config *now, const norma_config *before,
+                                 const char *name, norma_config_relation *out)
+{
+    const norma_config_item *mine = norma_config_find(now, name);
+    const norma_config_item *theirs = norma_config_find(before, name);
+    int64_t *index = NULL;
+    bool all = true;
+    *out = NORMA_CONFIG_SAME;
+    if (values_equal(mine->option, &mine->values, &theirs->values))
+        return NORMA_OK;
+    *out = NORMA_CONFIG_OTHER;
+    if (mine->option->many != NORMA_SWEEP || theirs->values.n == 0 || mine->values.n == 0)
+        return NORMA_OK;
+    NORMA_TRY(NORMA_ALLOC(index, theirs->values.n));
+    norma_status status = match(mine, theirs, index);
+    for (int64_t i = 0; i < theirs->values.n && status == NORMA_OK; i++)
+        all = all && index[i] >= 0;
+    norma_mem_free(index);
+    if (all && mine->values.n > theirs->values.n)
+        *out = NORMA_CONFIG_LONGER;
+    return status;
+}
+
+static norma_status fail_not_found(const norma_config_item *item)
+{
+    return NORMA_FAIL(NORMA_LIBRARY, "--%s: a part has a value that the whole sweep has not",
+                      item->option->name);
 }
 
 norma_status norma_config_locate(const norma_config *whole, const norma_config *part,
@@ -248,6 +275,8 @@ norma_status norma_config_locate(const norma_config *whole, const norma_config *
         int64_t *index = NULL;
         NORMA_TRY(NORMA_ALLOC(index, theirs->values.n));
         norma_status status = match(mine, theirs, index);
+        for (int64_t i = 0; i < theirs->values.n && status == NORMA_OK; i++)
+            status = index[i] >= 0 ? NORMA_OK : fail_not_found(mine);
         for (int64_t i = 0; i < part->whole.n_axes; i++)
             if (strcmp(part->whole.axes[i].name, sweep->axes[a].name) == 0)
                 axis = &part->whole.axes[i];

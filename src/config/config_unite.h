@@ -20,8 +20,20 @@ typedef struct norma_config_part {
 NORMA_MUST_USE norma_status norma_config_unite(const norma_config_part *parts, int64_t n,
                                                const char *const *free_keys, norma_config **out);
 
+/* How the values of an option are to those that it had before. */
+typedef enum norma_config_relation {
+    NORMA_CONFIG_SAME,
+    NORMA_CONFIG_LONGER, /* it can be swept, and has all of those values and more */
+    NORMA_CONFIG_OTHER
+} norma_config_relation;
+
+/* *out for an option of the command that both configurations are of. Only NORMA_MEMORY can fail. */
+NORMA_MUST_USE norma_status norma_config_relate(const norma_config *now, const norma_config *before,
+                                                const char *name, norma_config_relation *out);
+
 /* cells[number of the part's cells] = the cell of `whole` that has the same values. The part must
- * be one of those that `whole` was made from. Only NORMA_MEMORY can fail. */
+ * have no other values than `whole` in the options that this one sweeps. Only NORMA_MEMORY can
+ * fail. */
 NORMA_MUST_USE norma_status norma_config_locate(const norma_config *whole, const norma_config *part,
                                                 int64_t *cells);
 

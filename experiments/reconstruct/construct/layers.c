@@ -22,6 +22,14 @@ bool norma_reconstruct_layers_take(const norma_config *config, const norma_netwo
     return false;
 }
 
+int64_t norma_reconstruct_layers_count(const norma_config *config, const norma_network *network)
+{
+    int64_t n = 0;
+    for (int64_t l = 0; l < (network ? network->n_layers : 1); l++)
+        n += norma_reconstruct_layers_take(config, network, l) ? 1 : 0;
+    return n;
+}
+
 norma_status norma_reconstruct_layers_check(const norma_config *config,
                                             const norma_network *network)
 {

@@ -8,6 +8,9 @@
 bool norma_reconstruct_layers_take(const norma_config *config, const norma_network *network,
                                    int64_t number);
 
+/* How many are; network NULL: of a single layer. Local. */
+int64_t norma_reconstruct_layers_count(const norma_config *config, const norma_network *network);
+
 /* Refuses numbers in --layers that the network does not have or that no pair can stand for, with
  * the reason, and a network without any layer to reconstruct. Local. */
 NORMA_MUST_USE norma_status norma_reconstruct_layers_check(const norma_config *config,
