@@ -12,12 +12,12 @@ static inline double norma_largest_magnitude(int64_t count, const double *x)
     uint64_t largest[4] = {0, 0, 0, 0};
     double value = 0;
     int64_t k = 0;
-    for (; k + 4 <= count; k += 4) {
-        uint64_t bits[4];
-        memcpy(bits, x + k, sizeof bits);
-        for (int i = 0; i < 4; i++)
-            largest[i] = (bits[i] & magnitude) > largest[i] ? bits[i] & magnitude : largest[i];
-    }
+    for (; k + 4 <= count; k += 4)
+        for (int i = 0; i < 4; i++) {
+            uint64_t bits = 0; /* one at a time: four would go through memory */
+            memcpy(&bits, x + k + i, sizeof bits);
+            largest[i] = (bits & magnitude) > largest[i] ? bits & magnitude : largest[i];
+        }
     for (; k < count; k++) {
         uint64_t bits = 0;
         memcpy(&bits, x + k, sizeof bits);

@@ -1,6 +1,7 @@
 #include "src/chain/chain_state.h"
 
 #include <math.h>
+#include <string.h>
 
 bool norma_chain_is_small(const norma_chain *chain)
 {
@@ -38,6 +39,10 @@ double *norma_chain_values_of(const norma_chain *chain, norma_observable observa
 void norma_chain_extract(const norma_chain *chain, const double *x, int64_t count, int lane,
                          double *out)
 {
+    if (chain->lanes == 1) {
+        memcpy(out, x, (size_t)count * sizeof *out);
+        return;
+    }
     for (int64_t i = 0; i < count; i++)
         out[i] = x[i * chain->lanes + lane];
 }

@@ -6,6 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Rows that are taken together: their sums do not wait for each other. */
+enum { TOGETHER = 4 };
+
 bool norma_gradient_map_mixes(const norma_chain_spec *spec)
 {
     return spec->norm == NORMA_CHAIN_NORM_BN || spec->norm == NORMA_CHAIN_NORM_BN_CENTERED;
@@ -47,32 +50,57 @@ void norma_gradient_map_clear(norma_gradient_map *map)
     NORMA_FREE(map->dot);
 }
 
-/* x[n] becomes w; returns s. The largest element is taken out, so that squares stay in range. */
-static double normalize_row(int64_t n, bool centered, double eps, double *x)
+/* x[count][n] to w[count][n] and s[count]; w may be x. The largest elements are taken out, so that
+ * squares stay in range. */
+static inline __attribute__((always_inline)) void normalize_some(const int count, int64_t n,
+                                                                 bool centered, double eps,
+                                                                 const double *x, double *w,
+                                                                 double *s)
 {
-    const double largest = norma_largest_magnitude(n, x);
-    double sum = 0, square = 0;
-    const int shift = largest > 0 ? ilogb(largest) : 0;
-    const double unit = ldexp(1, -shift);
-    for (int64_t j = 0; j < n; j++)
-        sum += x[j] *= unit;
-    const double mean = centered ? sum / (double)n : 0;
-    for (int64_t j = 0; j < n; j++) {
-        x[j] -= mean;
-        square += x[j] * x[j];
+    double unit[TOGETHER] = {0}, mean[TOGETHER] = {0}, square[TOGETHER] = {0};
+    int shift[TOGETHER] = {0};
+    for (int r = 0; r < count; r++) {
+        const double largest = norma_largest_magnitude(n, x + r * n);
+        shift[r] = largest > 0 ? ilogb(largest) : 0;
+        unit[r] = ldexp(1, -shift[r]);
     }
-    const double s = hypot(sqrt(square), sqrt((double)n * eps) * unit);
-    for (int64_t j = 0; s > 0 && j < n; j++)
-        x[j] /= s;
-    return ldexp(s, shift);
+    for (int64_t j = 0; j < n; j++)
+        for (int r = 0; r < count; r++) {
+            const double scaled = x[r * n + j] * unit[r];
+            w[r * n + j] = scaled;
+            if (centered)
+                mean[r] += scaled;
+            else
+                square[r] += scaled * scaled;
+        }
+    for (int r = 0; r < count; r++)
+        mean[r] /= (double)n;
+    for (int64_t j = 0; centered && j < n; j++)
+        for (int r = 0; r < count; r++) {
+            const double deviation = w[r * n + j] - mean[r];
+            w[r * n + j] = deviation;
+            square[r] += deviation * deviation;
+        }
+    for (int r = 0; r < count; r++) {
+        const double length = hypot(sqrt(square[r]), sqrt((double)n * eps) * unit[r]);
+        for (int64_t j = 0; length > 0 && j < n; j++)
+            w[r * n + j] /= length;
+        s[r] = ldexp(length, shift[r]);
+    }
 }
 
-static void normalize_rows(norma_gradient_map *map)
+/* map->w[d][N] and map->factor[d] from x[d][N], which may be map->w. */
+static void normalize_rows(norma_gradient_map *map, const double *x)
 {
     const norma_chain_spec *spec = map->spec;
     const int64_t d = spec->width, n = spec->batch;
-    for (int64_t i = 0; i < d; i++)
-        map->factor[i] = normalize_row(n, is_centered(spec), spec->bn_eps, map->w + i * n);
+    const bool centered = is_centered(spec);
+    const double eps = spec->bn_eps;
+    int64_t i = 0;
+    for (; i + TOGETHER <= d; i += TOGETHER)
+        normalize_some(TOGETHER, n, centered, eps, x + i * n, map->w + i * n, map->factor + i);
+    for (; i < d; i++)
+        normalize_some(1, n, centered, eps, x + i * n, map->w + i * n, map->factor + i);
 }
 
 /* The same along columns; map->dot holds the largest elements' powers of two. */
@@ -124,7 +152,8 @@ void norma_gradient_map_set(norma_gradient_map *map, int64_t layer, const double
     map->gain = norma_chain_spec_gain(spec, layer);
     if (is_plain(spec))
         return;
-    memcpy(map->w, z, (size_t)count * sizeof *z);
+    if (is_act_first(spec) || !rows)
+        memcpy(map->w, z, (size_t)count * sizeof *z);
     if (is_act_first(spec)) {
         for (int64_t k = 0; k < count; k++)
             map->w[k] *= map->gain;
@@ -133,24 +162,41 @@ void norma_gradient_map_set(norma_gradient_map *map, int64_t layer, const double
             map->w[k] *= spec->act_scale;
     }
     if (rows)
-        normalize_rows(map);
+        normalize_rows(map, is_act_first(spec) ? map->w : z);
     else
         normalize_columns(map);
     for (int64_t i = 0; i < n_lines; i++)
         map->factor[i] = map->factor[i] > 0 ? target(spec) / map->factor[i] : 0;
 }
 
-/* v = factor (P v - w (w v)) for one row. */
-static void row_derivative(int64_t n, bool centered, double factor, const double *w, double *v)
+/* v[count][n] = factor (P v - w (w v)) of each row. */
+static inline __attribute__((always_inline)) void derive_some(const int count, int64_t n,
+                                                              bool centered, const double *factor,
+                                                              const double *w, double *v)
 {
-    double mean = 0, dot = 0;
-    for (int64_t j = 0; j < n; j++) {
-        mean += v[j];
-        dot += w[j] * v[j];
-    }
-    mean = centered ? mean / (double)n : 0;
+    double mean[TOGETHER] = {0}, dot[TOGETHER] = {0};
     for (int64_t j = 0; j < n; j++)
-        v[j] = factor * ((v[j] - mean) - w[j] * dot);
+        for (int r = 0; r < count; r++) {
+            if (centered)
+                mean[r] += v[r * n + j];
+            dot[r] += w[r * n + j] * v[r * n + j];
+        }
+    for (int r = 0; r < count; r++) {
+        const double middle = mean[r] / (double)n;
+        for (int64_t j = 0; j < n; j++)
+            v[r * n + j] = factor[r] * ((v[r * n + j] - middle) - w[r * n + j] * dot[r]);
+    }
+}
+
+static void row_derivatives(const norma_gradient_map *map, double *v)
+{
+    const int64_t d = map->spec->width, n = map->spec->batch;
+    const bool centered = is_centered(map->spec);
+    int64_t i = 0;
+    for (; i + TOGETHER <= d; i += TOGETHER)
+        derive_some(TOGETHER, n, centered, map->factor + i, map->w + i * n, v + i * n);
+    for (; i < d; i++)
+        derive_some(1, n, centered, map->factor + i, map->w + i * n, v + i * n);
 }
 
 static void norm_derivative(const norma_gradient_map *map, double *v)
@@ -160,8 +206,7 @@ static void norm_derivative(const norma_gradient_map *map, double *v)
     const bool centered = is_centered(spec);
     double *mean = map->mean, *dot = map->dot;
     if (norma_gradient_map_mixes(spec)) {
-        for (int64_t i = 0; i < d; i++)
-            row_derivative(n, centered, map->factor[i], map->w + i * n, v + i * n);
+        row_derivatives(map, v);
         return;
     }
     for (int64_t j = 0; j < n; j++)
@@ -232,7 +277,7 @@ void norma_gradient_map_back_samples(const norma_gradient_map *map, const double
         if (!before)
             act_derivative(map, row * n, n, x);
         if (!is_plain(spec))
-            row_derivative(n, is_centered(spec), map->factor[row], map->w + row * n, x);
+            derive_some(1, n, is_centered(spec), map->factor + row, map->w + row * n, x);
         if (before)
             act_derivative(map, row * n, n, x);
     }
