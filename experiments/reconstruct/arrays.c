@@ -142,9 +142,10 @@ static norma_status set_layer_attributes(norma_reconstruct_output *output, const
     char text[64];
     NORMA_TRY(norma_result_set_text(output->file, group, "activation",
                                     norma_activation_name(layer->activation.kind)));
-    if (layer->activation.kind == NORMA_ACTIVATION_LEAKY_RELU)
-        NORMA_TRY(norma_result_set_double(output->file, group, "negative_slope",
-                                          layer->activation.parameter));
+    const char *parameter = norma_activation_table[layer->activation.kind].attribute;
+    if (parameter)
+        NORMA_TRY(
+            norma_result_set_double(output->file, group, parameter, layer->activation.parameter));
     const norma_kernel_shape shapes[] = {kernel->first, kernel->second};
     static const char *const shape_names[] = {"kernel1", "kernel2"};
     const int64_t *const pairs[] = {source->padding, source->stride1, source->stride2};

@@ -111,7 +111,7 @@ static norma_status check_activation(const norma_reconstruct_cell *cell, int64_t
 {
     const norma_activation *activation = &cell->layers[number].activation;
     char known[NORMA_ACTIVATION_LIST];
-    if (cell->residual != NORMA_RESIDUAL_OUTER || norma_linear_region_is_exact(activation))
+    if (cell->residual != NORMA_RESIDUAL_OUTER || norma_activation_is_homogeneous(activation))
         return NORMA_OK;
     return NORMA_FAIL(NORMA_CONFIG,
                       "an outer skip works with %s only: the scale that brings %s into its linear "

@@ -179,11 +179,7 @@ class GraphReader:
         values = {"activation": ACTIVATIONS[kind]}
         if kind == "LeakyRelu":
             values["negative_slope"] = float(attributes.get("alpha", 0.01))
-        group = self.groups.own(key, sole)
-        if group is None:
-            return self.groups.add(name, kind, [key], **{"type": "activation", **values})
-        group.update(values)
-        return key
+        return self.groups.activate(name, kind, key, sole, values)
 
     def scaled(self, name, kind, key, channels, scale, shift):
         """scale x + shift."""
@@ -217,19 +213,23 @@ class GraphReader:
         return self.scaled(name, kind, key, x.shape[1], scale, shift)
 
     def clip(self, name, kind, attributes, node, _):
-        _, key, _ = self.of(node)
+        _, key, sole = self.of(node)
         ends = limits(attributes, self.constant(node, 1), self.constant(node, 2))
+        if ends == (0, 6):
+            return self.groups.activate(name, kind, key, sole, {"activation": "relu6"})
         return self.groups.add(name, kind, [key], type="clip",
                                **{n: e for n, e in zip(("min", "max"), ends) if e is not None and np.isfinite(e)})
 
     def hard(self, name, kind, attributes, node, _):
-        """Hard-sigmoid, and hard-swish, its product with x."""
-        x, key, _ = self.of(node)
-        slope, offset = ((attributes.get("alpha", 0.2), attributes.get("beta", 0.5)) if kind == "HardSigmoid" else
-                         (1 / 6, 0.5))
+        """Hard-sigmoid and hard-swish. A hard-sigmoid that is not 1/2 at 0 becomes a line and its limits."""
+        x, key, sole = self.of(node)
+        slope, offset = attributes.get("alpha", 0.2), attributes.get("beta", 0.5)
+        if kind == "HardSwish":
+            return self.groups.activate(name, kind, key, sole, {"activation": "hard-swish"})
+        if offset == 0.5 and slope > 0:
+            return self.groups.activate(name, kind, key, sole, {"activation": "hard-sigmoid", "slope": float(slope)})
         scaled = self.scaled(f"{name}: line", kind, key, x.shape[1], slope, offset)
-        clipped = self.groups.add(f"{name}: limits", kind, [scaled], type="clip", min=0.0, max=1.0)
-        return clipped if kind == "HardSigmoid" else self.groups.add(name, kind, [key, clipped], type="multiply")
+        return self.groups.add(f"{name}: limits", kind, [scaled], type="clip", min=0.0, max=1.0)
 
     def softmax(self, name, kind, attributes, node, _):
         x, key, _ = self.of(node)

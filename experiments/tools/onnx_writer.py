@@ -8,13 +8,13 @@ from onnx import TensorProto, helper, numpy_helper
 
 import target_graph
 from source_pair import NotRebuilt, pair, paddings
-from target_layers import ACTIVATIONS, POOLS, TYPES, canonical
+from target_layers import POOLS, TYPES, activation_of, canonical
 
 OPSET = 14
 # An ONNX file is one message of protobuf.
 LARGEST = 2**31 - 2**20
 # Activations that are one operator.
-OPERATORS = {"relu": "Relu", "tanh": "Tanh", "sigmoid": "Sigmoid", "softplus": "Softplus"}
+OPERATORS = {"relu": "Relu", "tanh": "Tanh", "sigmoid": "Sigmoid", "softplus": "Softplus", "hard-swish": "HardSwish"}
 
 
 class Writer:
@@ -49,15 +49,19 @@ class Writer:
         return self.node("Conv", inputs, name, kernel_shape=list(weight.shape[2:]), strides=list(stride),
                          pads=list(padding), group=groups, dilations=list(dilation))
 
-    def activation(self, x, name, kind, slope):
-        """`kind` is a name of a target file."""
-        kind = canonical(kind, ACTIVATIONS)
+    def activation(self, x, name, attributes):
+        """The activation of a group of a target or result file."""
+        kind, parameter = activation_of(attributes)
         if kind == "identity":
             return x
         if kind in OPERATORS:
             return self.node(OPERATORS[kind], [x], name)
         if kind == "leaky-relu":
-            return self.node("LeakyRelu", [x], name, alpha=float(slope))
+            return self.node("LeakyRelu", [x], name, alpha=parameter)
+        if kind == "hard-sigmoid":
+            return self.node("HardSigmoid", [x], name, alpha=parameter, beta=0.5)
+        if kind in ("relu6", "clip"):
+            return self.limits(x, name, *((0.0, 6.0) if kind == "relu6" else (-parameter, parameter)))
         if kind == "silu":
             return self.node("Mul", [x, self.node("Sigmoid", [x], f"{name}/sigmoid")], name)
         if kind != "gelu":
@@ -67,6 +71,12 @@ class Writer:
         shifted = self.node("Add", [erf, self.constant(f"{name}/one", np.array(1.0))], f"{name}/shifted")
         half = self.node("Mul", [x, self.constant(f"{name}/half", np.array(0.5))], f"{name}/halved")
         return self.node("Mul", [half, shifted], name)
+
+    def limits(self, x, name, low=None, high=None):
+        """min(max(x, low), high); one of the limits may be None."""
+        ends = ["" if e is None else self.constant(f"{name}/{n}", np.array(float(e))) for n, e in (("min", low),
+                                                                                                   ("max", high))]
+        return self.node("Clip", [x, *(ends if ends[1] else ends[:1])], name)
 
     def pool(self, x, name, kind):
         """`kind` is that of a convolution's group."""
@@ -137,7 +147,7 @@ def source_layer(writer, x, group, replica, target, title):
     attributes = group.attrs
     hidden = writer.convolution(x, f"{title}/conv1", group["W1"][replica], pair(attributes["stride1"]), near + far)
     hidden = writer.affine(hidden, f"{title}/norm1", *source_map(group, "bn1", replica, "conv1_bias"))
-    hidden = writer.activation(hidden, f"{title}/hidden", attributes["activation"], attributes.get("negative_slope", 0.01))
+    hidden = writer.activation(hidden, f"{title}/hidden", attributes)
     y = writer.convolution(hidden, f"{title}/conv2", group["W2"][replica], pair(attributes["stride2"]), (0, 0, 0, 0))
     residual = attributes.get("residual", "none")
     skip = None
@@ -182,9 +192,7 @@ def group_nodes(writer, group, kind, values, title):
     if kind == "concat":
         return writer.node("Concat", values, title, axis=1)
     if kind == "clip":
-        ends = [writer.constant(f"{title}/{n}", np.array(float(attributes[n]))) if n in attributes else ""
-                for n in ("min", "max")]
-        return writer.node("Clip", [values[0], *ends] if ends[1] else [values[0], ends[0]], title)
+        return writer.limits(values[0], title, attributes.get("min"), attributes.get("max"))
     if kind in ("max-pool", "average-pool"):
         return writer.node("MaxPool" if kind == "max-pool" else "AveragePool", values, title, **window(group, kind))
     if kind == "flatten":
@@ -224,7 +232,6 @@ def write_network(layers, replica, target, per_layer):
             result = own_layer(writer, given[0], group, name)
         else:
             result = group_nodes(writer, group, kind, given, f"{name}/{kind}")
-        result = writer.activation(result, f"{name}/activation", attributes.get("activation", "identity"),
-                                   attributes.get("negative_slope", 0.01))
+        result = writer.activation(result, f"{name}/activation", attributes)
         values[name] = result = writer.pool(result, f"{name}/pool", attributes.get("pool", "none"))
     return writer, writer.node("Flatten", [result], "outputs", axis=1)

@@ -20,12 +20,11 @@ from torch.nn.utils.weight_norm import WeightNorm
 from target_layers import Chain, NotExpressible, checked_slope, pair, refuse
 
 ACTIVATIONS = {nn.ReLU: "relu", nn.LeakyReLU: "leaky-relu", nn.Tanh: "tanh", nn.Sigmoid: "sigmoid",
-               nn.GELU: "gelu", nn.SiLU: "silu", nn.Softplus: "softplus"}
+               nn.GELU: "gelu", nn.SiLU: "silu", nn.Softplus: "softplus", nn.ReLU6: "relu6",
+               nn.Hardsigmoid: "hard-sigmoid", nn.Hardswish: "hard-swish"}
 # They do nothing in evaluation mode.
 TRANSPARENT = (nn.Identity, nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout,
                nn.FeatureAlphaDropout)
-# Straight lines with two kinks: a target file has them as groups of their own.
-HARD = (nn.Hardtanh, nn.Hardsigmoid, nn.Hardswish)
 # From here on PyTorch's softplus is the identity, which differs from softplus by 2e-9 at most.
 SOFTPLUS_THRESHOLD = 20
 
@@ -95,6 +94,8 @@ def activation_of(name, kind, module):
         if module.threshold < SOFTPLUS_THRESHOLD:
             refuse(name, kind, f"threshold = {module.threshold}; it must be {SOFTPLUS_THRESHOLD} or more, where "
                    "softplus equals the identity to 2e-9")
+    if known_class(module) is nn.Hardtanh:
+        return {"activation": "clip", "limit": float(module.max_val)}
     values = {"activation": ACTIVATIONS[known_class(module)]}
     if values["activation"] == "leaky-relu":
         values["negative_slope"] = checked_slope(name, kind, module.negative_slope)
@@ -137,8 +138,10 @@ def flatten(chain, name, kind, module, _):
     chain.flatten()
 
 
-def only_in_graphs(_, name, kind, *__):
-    refuse(name, kind, "is no activation of a chain; as a graph a target file can express it")
+def limits(chain, name, kind, module, _):
+    if module.max_val != -module.min_val:
+        refuse(name, kind, "has limits that are not alike; as a graph a target file can express it")
+    chain.activation(name, kind, **activation_of(name, kind, module))
 
 
 def nothing(*_):
@@ -148,7 +151,7 @@ def nothing(*_):
 MODULES = {nn.Conv2d: convolution, nn.Linear: linear, nn.BatchNorm1d: batch_norm, nn.BatchNorm2d: batch_norm,
            nn.MaxPool2d: max_pool, nn.AvgPool2d: average_pool, nn.AdaptiveAvgPool2d: average_pool,
            nn.Flatten: flatten, nn.ZeroPad2d: zero_pad, **dict.fromkeys(ACTIVATIONS, activation),
-           **dict.fromkeys(HARD, only_in_graphs), **dict.fromkeys(TRANSPARENT, nothing)}
+           nn.Hardtanh: limits, **dict.fromkeys(TRANSPARENT, nothing)}
 
 
 def known_class(module):

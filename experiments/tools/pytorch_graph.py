@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from pytorch_chain import (ACTIVATIONS, HARD, MODULES, TRANSPARENT, activation_of, array, is_shape, known_class,
+from pytorch_chain import (ACTIVATIONS, MODULES, TRANSPARENT, activation_of, array, is_shape, known_class,
                            modules_of, padding_of, prepared, title, trace)
 from target_graph import Groups
 from target_layers import pair, refuse
@@ -58,23 +58,14 @@ def batch_norm(groups, name, kind, module, key, sole, _):
 
 
 def activation(groups, name, kind, module, key, sole, _):
-    values = activation_of(name, kind, module)
-    group = groups.own(key, sole)
-    if group is None:
-        return groups.add(name, kind, [key], **{"type": "activation", **values})
-    group.update(values)
-    return key
+    return groups.activate(name, kind, key, sole, activation_of(name, kind, module))
 
 
-def hard(groups, name, kind, module, key, _, shape):
-    """Limits of the value (relu6), of a line (hard-sigmoid), or of a line times the value (hard-swish)."""
-    if isinstance(module, nn.Hardtanh):
-        return groups.add(name, kind, [key], type="clip", min=float(module.min_val), max=float(module.max_val))
-    one, channels = np.ones(shape[1]), shape[1]
-    line = groups.add(f"{name}: line", kind, [key], type="batchnorm", bn_gamma=one / 6, bn_beta=one / 2,
-                      bn_mean=np.zeros(channels), bn_var=one, bn_eps=0.0)
-    limits = groups.add(f"{name}: limits", kind, [line], type="clip", min=0.0, max=1.0)
-    return limits if isinstance(module, nn.Hardsigmoid) else groups.add(name, kind, [key, limits], type="multiply")
+def limits(groups, name, kind, module, key, sole, _):
+    """A Hardtanh: the activation clip where its limits are alike, else a group of its own."""
+    if module.max_val == -module.min_val:
+        return groups.activate(name, kind, key, sole, activation_of(name, kind, module))
+    return groups.add(name, kind, [key], type="clip", min=float(module.min_val), max=float(module.max_val))
 
 
 def windows(name, kind, module, shape):
@@ -119,7 +110,7 @@ def flatten(groups, name, kind, module, key, _, shape):
 
 HANDLERS = {nn.Conv2d: convolution, nn.Linear: linear, nn.BatchNorm1d: batch_norm, nn.BatchNorm2d: batch_norm,
             nn.MaxPool2d: max_pool, nn.AvgPool2d: average_pool, nn.AdaptiveAvgPool2d: adaptive_pool,
-            nn.Flatten: flatten, **dict.fromkeys(HARD, hard), **dict.fromkeys(ACTIVATIONS, activation),
+            nn.Flatten: flatten, nn.Hardtanh: limits, **dict.fromkeys(ACTIVATIONS, activation),
             **dict.fromkeys(TRANSPARENT, lambda groups, name, kind, module, key, *_: key)}
 assert set(HANDLERS) <= set(MODULES)
 

@@ -109,8 +109,7 @@ class TargetGraph(nn.Module):
                     modules = [Pixel()] * (kind == "linear") + list(layer(number, group)) + [Pixel()] * (
                         kind == "linear")
                 else:
-                    modules = node_modules(group, kind) + activation(group.attrs.get("activation", "identity"),
-                                                                     group.attrs.get("negative_slope", 0.01))
+                    modules = node_modules(group, kind) + activation(group.attrs)
                 self.groups.append(nn.ModuleList(modules))
                 self.steps.append((name, inputs))
         self.double().eval()

@@ -80,7 +80,7 @@ def source_pair(group, replica, conv):
         modules = [nn.ZeroPad2d((near[1], far[1], near[0], far[0]))]
     eps = float(attributes["bn_eps"])
     modules += [first, batch_norm(group, "bn1", replica, eps),
-                *activation(attributes["activation"], attributes.get("negative_slope", 0)), second]
+                *activation(attributes), second]
     norm = batch_norm(group, "bn2", replica, eps)
     if attributes.get("residual", "none") == "none":
         return modules + [norm]

@@ -14,7 +14,7 @@ class Stack(nn.Module):
         super().__init__()
         for name, values in arrays.items():
             self.register_buffer(name, torch.from_numpy(np.asarray(values, dtype=np.float64)))
-        self.act = nn.Sequential(*activation(group.attrs["activation"], group.attrs.get("negative_slope", 0)))
+        self.act = nn.Sequential(*activation(group.attrs))
 
 
 class Blocks(Stack):

@@ -32,8 +32,7 @@ import pytorch_run
 import target_check
 import target_graph
 from pytorch_chain import ACTIVATIONS, describe, own_weights
-from target_layers import ACTIVATIONS as ACTIVATION_NAMES
-from target_layers import POOLS, TYPES, NotExpressible, canonical
+from target_layers import POOLS, TYPES, NotExpressible, activation_of, canonical
 
 # Where training scripts keep the state_dict inside of what they save.
 STATES = ("state_dict", "model_state_dict", "model")
@@ -77,13 +76,26 @@ def write_target(path, model, input_shape, input_scale=1.0, input_offset=0.0, in
     return len(layers), difference
 
 
-def activation(name, negative_slope=None):
-    """The module of an activation of a target file, in a list; none for identity."""
-    name = canonical(name, ACTIVATION_NAMES)
+class HardSigmoid(nn.Module):
+    """slope x + 1/2 between 0 and 1."""
+
+    def __init__(self, slope):
+        super().__init__()
+        self.slope = slope
+
+    def forward(self, x):
+        return (self.slope * x + 0.5).clamp(0, 1)
+
+
+def activation(attributes):
+    """The module of the activation of a group of a target or result file, in a list; none for identity."""
+    name, parameter = activation_of(attributes)
     if name == "identity":
         return []
-    kind = next(k for k, v in ACTIVATIONS.items() if v == name)
-    return [kind(float(negative_slope)) if name == "leaky-relu" else kind()]
+    kind = {"leaky-relu": nn.LeakyReLU, "hard-sigmoid": HardSigmoid, "relu6": nn.ReLU6, "hard-swish": nn.Hardswish,
+            "clip": lambda limit: nn.Hardtanh(-limit, limit)}.get(name)
+    kind = kind or next(k for k, v in ACTIVATIONS.items() if v == name)
+    return [kind() if parameter is None else kind(parameter)]
 
 
 def read_target(path, dtype=torch.float64):
@@ -127,7 +139,7 @@ def read_layer(group):
         modules.append(norm(c2, eps=float(attributes.get("bn_eps", 1e-5))).double())
         for own, name in (("weight", "gamma"), ("bias", "beta"), ("running_mean", "mean"), ("running_var", "var")):
             getattr(modules[-1], own).data.copy_(torch.from_numpy(group["bn_" + name][...].astype(np.float64)))
-    modules += activation(attributes["activation"], attributes.get("negative_slope", 0.01))
+    modules += activation(attributes)
     pool_name = canonical(attributes.get("pool", "none"), POOLS)
     if pool_name == "max2":
         modules.append(nn.MaxPool2d(2))

@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 
 import target_graph
-from target_layers import ACTIVATIONS, POOLS, TYPES, NotExpressible, canonical, write_layers
+from target_layers import POOLS, TYPES, NotExpressible, activation_of, canonical, write_layers
 
 SAMPLES = 4
 # Of the largest output. Sums in another order differ by 1e-13 at most in any network of use.
@@ -20,7 +20,11 @@ TOLERANCE = 1e-9
 FUNCTIONS = {"identity": lambda x: x, "relu": lambda x: np.maximum(x, 0), "tanh": np.tanh,
              "sigmoid": lambda x: 0.5 * (1 + np.tanh(0.5 * x)),
              "gelu": lambda x: 0.5 * x * (1 + np.vectorize(math.erf, otypes=[float])(x / math.sqrt(2))),
-             "silu": lambda x: 0.5 * x * (1 + np.tanh(0.5 * x)), "softplus": lambda x: np.logaddexp(0, x)}
+             "silu": lambda x: 0.5 * x * (1 + np.tanh(0.5 * x)), "softplus": lambda x: np.logaddexp(0, x),
+             "relu6": lambda x: np.clip(x, 0, 6), "hard-swish": lambda x: x * np.clip(x / 6 + 0.5, 0, 1)}
+WITH_PARAMETER = {"leaky-relu": lambda x, slope: np.where(x < 0, slope * x, x),
+                  "hard-sigmoid": lambda x, slope: np.clip(slope * x + 0.5, 0, 1),
+                  "clip": lambda x, limit: np.clip(x, -limit, limit)}
 
 
 class Mismatch(ValueError):
@@ -86,9 +90,8 @@ def apply_layer(group, values):
     kind = canonical(attributes["type"], TYPES)
     x = (apply_kernel(group, kind, values[0]) if kind in ("conv2d", "linear")
          else target_graph.apply_node(group, kind, values))
-    name = canonical(attributes.get("activation", "identity"), ACTIVATIONS)
-    slope = attributes.get("negative_slope", 0.01)
-    x = np.where(x < 0, slope * x, x) if name == "leaky-relu" else FUNCTIONS[name](x)
+    name, parameter = activation_of(attributes)
+    x = FUNCTIONS[name](x) if parameter is None else WITH_PARAMETER[name](x, parameter)
     pool = canonical(attributes.get("pool", "none"), POOLS)
     return pool_max2(x) if pool == "max2" else x.mean((2, 3), keepdims=True) if pool == "global-average" else x
 

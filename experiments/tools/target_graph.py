@@ -40,6 +40,14 @@ class Groups:
         fits = group and sole and group["activation"] == "identity" and (not types or group["type"] in types)
         return group if fits else None
 
+    def activate(self, name, kind, key, sole, values):
+        """The activation `values` of a group's value: in that group, or in one of its own."""
+        group = self.own(key, sole)
+        if group is None:
+            return self.add(name, kind, [key], **{"type": "activation", **values})
+        group.update(values)
+        return key
+
     def needed(self, key):
         """The groups that `key` reads, directly or through others."""
         kept, todo = set(), [key]

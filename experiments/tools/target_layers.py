@@ -15,11 +15,14 @@ TYPES = {"conv2d": ("conv", "convolution", "convolution2d"),
          "batchnorm": ("batch-normalization",), "add": (), "multiply": ("mul",), "concat": ("concatenate",),
          "activation": (), "clip": (), "max-pool": (), "average-pool": (), "global-average-pool": (), "flatten": (), "softmax": ()}
 ACTIVATIONS = {"identity": ("linear", "none"), "relu": (), "leaky-relu": (), "tanh": (), "sigmoid": ("logistic",),
-               "gelu": (), "silu": ("swish",), "softplus": ()}
+               "gelu": (), "silu": ("swish",), "softplus": (), "relu6": (), "hard-sigmoid": (), "hard-swish": (),
+               "clip": ("hardtanh",)}
+# The attribute of an activation's parameter, and its value where it is not given.
+PARAMETERS = {"leaky-relu": ("negative_slope", 0.01), "hard-sigmoid": ("slope", 1 / 6), "clip": ("limit", 1.0)}
 POOLS = {"none": (), "max2": (), "global-average": ("global-average-pooling-2d",)}
 
 # Activations that keep the order of numbers: they give the same in front of a maximum and behind it.
-MONOTONE = ("identity", "relu", "leaky-relu", "tanh", "sigmoid", "softplus")
+MONOTONE = ("identity", "relu", "leaky-relu", "tanh", "sigmoid", "softplus", "relu6", "hard-sigmoid", "clip")
 
 
 class NotExpressible(ValueError):
@@ -39,6 +42,15 @@ def canonical(name, table):
         if plain(text) in map(plain, (known, *synonyms)):
             return known
     raise ValueError(f"'{text.strip()}' is unknown; expected one of {', '.join(table)}")
+
+
+def activation_of(attributes):
+    """The activation of a group of a target or result file, and its parameter or None."""
+    name = canonical(attributes.get("activation", "identity"), ACTIVATIONS)
+    if name not in PARAMETERS:
+        return name, None
+    key, value = PARAMETERS[name]
+    return name, float(attributes.get(key, value))
 
 
 def pair(value):
@@ -100,8 +112,8 @@ class Chain:
             self._finite(name, kind, value)
         layer.update(values, bn_eps=float(eps))
 
-    def activation(self, name, kind, activation, negative_slope=None):
-        """`activation` is a name of a target file."""
+    def activation(self, name, kind, activation, negative_slope=None, **parameter):
+        """`activation` is a name of a target file, `parameter` its attribute."""
         layer = self._last(name, kind)
         # A maximum commutes with it, and so does flattening.
         pool = layer["pool"] != "none" and not (layer["pool"] == "max2" and activation in MONOTONE)
@@ -109,6 +121,7 @@ class Chain:
         layer["activation"] = activation
         if activation == "leaky-relu":
             layer["negative_slope"] = checked_slope(name, kind, negative_slope)
+        layer.update(parameter)
 
     def pool(self, name, kind, pool):
         """`pool` is max2 or global-average."""

@@ -21,7 +21,7 @@ static const char *const member_names[] = {"weight",  "bias",    "bn_gamma",
                                            "bn_beta", "bn_mean", "bn_var"};
 static const char *const attribute_names[] = {"type",    "activation", "negative_slope", "stride",
                                               "padding", "pool",       "bn_eps",         "inputs",
-                                              "groups",  "dilation"};
+                                              "groups",  "dilation",   "slope",          "limit"};
 
 static const norma_names members = NORMA_NAMES("member of a layer", "members", member_names);
 static const norma_names attributes = NORMA_NAMES("attribute", "attributes", attribute_names);
@@ -171,16 +171,17 @@ norma_status norma_target_read_activation_root(const norma_h5_input *input, cons
     norma_status status = norma_activation_from_name(text, activation);
     if (status != NORMA_OK)
         return norma_status_context(status, "%s: %s: ", norma_h5_input_name_root(input), group);
-    if (activation->kind != NORMA_ACTIVATION_LEAKY_RELU ||
-        !norma_h5_input_has_attribute_root(input, group, "negative_slope"))
+    const norma_activation_descriptor *d = &norma_activation_table[activation->kind];
+    if (!d->attribute || !norma_h5_input_has_attribute_root(input, group, d->attribute))
         return NORMA_OK;
-    NORMA_TRY(norma_h5_input_numbers_root(input, group, "negative_slope", 1, 1,
-                                          &activation->parameter, &n));
-    if (!(activation->parameter > 0 && activation->parameter < 1))
-        return NORMA_FAIL(NORMA_CONFIG,
-                          "%s: %s: attribute negative_slope is %g; a number between 0 and 1 is "
-                          "expected",
-                          norma_h5_input_name_root(input), group, activation->parameter);
+    NORMA_TRY(
+        norma_h5_input_numbers_root(input, group, d->attribute, 1, 1, &activation->parameter, &n));
+    bool leaky = activation->kind == NORMA_ACTIVATION_LEAKY_RELU;
+    double value = activation->parameter;
+    if (leaky ? !(value > 0 && value < 1) : !(value >= d->min && value <= d->max))
+        return NORMA_FAIL(NORMA_CONFIG, "%s: %s: attribute %s is %g; a number %s is expected",
+                          norma_h5_input_name_root(input), group, d->attribute, value,
+                          leaky ? "between 0 and 1" : "above 0");
     return NORMA_OK;
 }
 

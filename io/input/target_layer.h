@@ -13,8 +13,8 @@ NORMA_MUST_USE norma_status norma_target_describe_layer_root(const norma_h5_inpu
 NORMA_MUST_USE norma_status norma_target_read_layer_root(const norma_h5_input *input,
                                                          const char *group, norma_layer *layer);
 
-/* The attributes activation and negative_slope; fallback: the name where there is none, NULL: it
- * must be there. */
+/* The attribute activation, and that of its parameter; fallback: the name where there is none,
+ * NULL: it must be there. */
 NORMA_MUST_USE norma_status norma_target_read_activation_root(const norma_h5_input *input,
                                                               const char *group,
                                                               const char *fallback,

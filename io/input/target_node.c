@@ -13,8 +13,8 @@
 #define MOST 8
 
 /* Attributes of every kind, and those that are for people. */
-static const char *const common[] = {"type",           "inputs", "activation",
-                                     "negative_slope", "name",   "comment"};
+static const char *const common[] = {"type",  "inputs", "activation", "negative_slope",
+                                     "slope", "limit",  "name",       "comment"};
 #define N_COMMON ((int64_t)(sizeof common / sizeof common[0]))
 
 /* Further attributes and the members of each kind, up to a NULL; the fewest and most inputs. */

@@ -1,5 +1,6 @@
 #include "src/network/activation.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,6 +95,11 @@ double norma_activation_kink(const norma_activation *activation)
     return d->kink ? d->kink(activation->parameter) : 0;
 }
 
+bool norma_activation_is_hard(const norma_activation *activation)
+{
+    return norma_activation_table[activation->kind].hard;
+}
+
 bool norma_activation_is_odd(const norma_activation *activation)
 {
     return norma_activation_table[activation->kind].odd ||
@@ -126,7 +132,10 @@ static double value_at_end(const norma_activation *activation, double x)
 {
     if (activation->kind == NORMA_ACTIVATION_RELU)
         return x < 0 ? 0 : x;
-    return norma_activation_value(activation, x);
+    double value = norma_activation_value(activation, x);
+    if (isnan(value) && isinf(x)) /* a constant of a hard one, see its table */
+        return norma_activation_value(activation, copysign(DBL_MAX, x));
+    return value;
 }
 
 void norma_activation_interval(const norma_activation *activation, double lo, double hi,

@@ -20,7 +20,11 @@ typedef enum norma_activation_kind {
     NORMA_ACTIVATION_GELU, /* x Phi(x), the exact form */
     NORMA_ACTIVATION_SILU,
     NORMA_ACTIVATION_SOFTPLUS,
-    NORMA_N_ACTIVATIONS, /* of networks; the others are for chains only */
+    NORMA_ACTIVATION_RELU6,
+    NORMA_ACTIVATION_HARD_SIGMOID, /* parameter: slope; its corners are at 1/2 over it */
+    NORMA_ACTIVATION_HARD_SWISH,   /* x times hard-sigmoid of slope 1/6 */
+    NORMA_ACTIVATION_CLIP,         /* parameter: limit of |x| */
+    NORMA_N_ACTIVATIONS,           /* of networks; the others are for chains only */
     NORMA_ACTIVATION_SIN = NORMA_N_ACTIVATIONS,
     NORMA_ACTIVATION_SELU,
     NORMA_ACTIVATION_EXP,
@@ -40,8 +44,10 @@ typedef struct norma_activation_descriptor {
     double (*derivative)(double x, double parameter); /* at a kink that of the side below */
     double (*curvature)(double x, double parameter);  /* second derivative beside a kink */
     double (*kink)(double parameter); /* jump of the derivative at 0; NULL: there is none */
+    bool hard;                        /* the derivative jumps away from 0; linear on an interval */
     bool odd;                         /* phi(-x) = -phi(x) for every parameter */
     const char *parameter;            /* its name; NULL: none */
+    const char *attribute;            /* its name in files of networks */
     double default_parameter;         /* NaN: must be given */
     double min, max;                  /* of the parameter */
     bool whole;                       /* the parameter is a whole number */
@@ -96,6 +102,9 @@ bool norma_activation_is_odd(const norma_activation *activation);
 
 /* x[k] = phi(x[k]) for n values, in place. Reentrant, uses no threads. */
 void norma_activation_apply(const norma_activation *activation, int64_t n, double *x);
+
+/* Does the derivative jump away from 0? */
+bool norma_activation_is_hard(const norma_activation *activation);
 
 /* Is phi(c x) = c phi(x) for all c > 0? */
 bool norma_activation_is_homogeneous(const norma_activation *activation);

@@ -140,6 +140,58 @@ static double softplus(double x, double p)
     return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
 }
 
+/* Of the hard ones: x at which a piece ends, NaN as NaN, and NaN for infinite x where the function
+ * is constant, so that an overflow does not vanish. */
+static double relu6(double x, double p)
+{
+    return x > 6 ? 6 + 0 * x : relu(x, p);
+}
+
+static double relu6_slope(double x, double p)
+{
+    return x > 6 ? 0 * x : relu_slope(x, p);
+}
+
+static double hard_sigmoid(double x, double p)
+{
+    double line = p * x + 0.5;
+    return line <= 0 ? 0 * x : line >= 1 ? 1 + 0 * x : line;
+}
+
+static double hard_sigmoid_slope(double x, double p)
+{
+    double line = p * x + 0.5;
+    return line > 0 && line <= 1 ? p : 0 * x;
+}
+
+static double hard_swish(double x, double p)
+{
+    (void)p;
+    return x <= -3 ? 0 * x : x >= 3 ? x : x * (x + 3) / 6;
+}
+
+static double hard_swish_slope(double x, double p)
+{
+    (void)p;
+    return x <= -3 ? 0 * x : x > 3 ? 1 : x / 3 + 0.5;
+}
+
+static double hard_swish_curvature(double x, double p)
+{
+    (void)p;
+    return x > -3 && x <= 3 ? 1.0 / 3 : 0 * x;
+}
+
+static double clip(double x, double p)
+{
+    return x > p ? p + 0 * x : x < -p ? -p + 0 * x : x;
+}
+
+static double clip_slope(double x, double p)
+{
+    return x > -p && x <= p ? 1 : 0 * x;
+}
+
 static double sine(double x, double p)
 {
     (void)p;
@@ -252,6 +304,7 @@ const norma_activation_descriptor norma_activation_table[] = {
                                      .curvature = flat,
                                      .kink = leaky_relu_kink,
                                      .parameter = "slope",
+                                     .attribute = "negative_slope",
                                      .default_parameter = 0.01, /* PyTorch's */
                                      .min = -DBL_MAX,
                                      .max = DBL_MAX,
@@ -284,6 +337,45 @@ const norma_activation_descriptor norma_activation_table[] = {
                                    .value = softplus,
                                    .derivative = sigmoid,
                                    .curvature = sigmoid_slope},
+    [NORMA_ACTIVATION_RELU6] = {.name = "relu6",
+                                .summary = "min(max(x, 0), 6); not in mean fields",
+                                .value = relu6,
+                                .derivative = relu6_slope,
+                                .curvature = flat,
+                                .kink = relu_kink,
+                                .hard = true},
+    [NORMA_ACTIVATION_HARD_SIGMOID] = {.name = "hard-sigmoid",
+                                       .summary = "slope times x + 1/2, limited to [0, 1]; slope "
+                                                  "1/6 unless given; not in mean fields",
+                                       .value = hard_sigmoid,
+                                       .derivative = hard_sigmoid_slope,
+                                       .curvature = flat,
+                                       .hard = true,
+                                       .parameter = "slope",
+                                       .attribute = "slope",
+                                       .default_parameter = 1.0 / 6,
+                                       .min = 1e-100,
+                                       .max = 1e100},
+    [NORMA_ACTIVATION_HARD_SWISH] = {.name = "hard-swish",
+                                     .summary = "x hard-sigmoid(x); not in mean fields",
+                                     .value = hard_swish,
+                                     .derivative = hard_swish_slope,
+                                     .curvature = hard_swish_curvature,
+                                     .hard = true,
+                                     .lowest_at = -1.5},
+    [NORMA_ACTIVATION_CLIP] = {.name = "clip",
+                               .summary = "x limited to [-limit, limit]; limit 1 unless given; not "
+                                          "in mean fields",
+                               .value = clip,
+                               .derivative = clip_slope,
+                               .curvature = flat,
+                               .hard = true,
+                               .odd = true,
+                               .parameter = "limit",
+                               .attribute = "limit",
+                               .default_parameter = 1,
+                               .min = 1e-100,
+                               .max = 1e100},
     [NORMA_ACTIVATION_SIN] = {.name = "sin",
                               .summary = "sine; not in networks",
                               .value = sine,
@@ -332,14 +424,23 @@ static bool is_homogeneous(int64_t i)
 
 static bool is_curved(int64_t i)
 {
-    return is_of_networks(i) && !is_homogeneous(i);
+    return is_of_networks(i) && !is_homogeneous(i) && !norma_activation_table[i].hard;
 }
 
 /* Names in PyTorch, Keras and JAX. */
-static const norma_synonym synonyms[] = {
-    {"linear", "identity"}, {"none", "identity"},    {"leakyrelu", "leaky-relu"},
-    {"swish", "silu"},      {"logistic", "sigmoid"}, {"soft-plus", "softplus"},
-    {"sine", "sin"},        {"exponential", "exp"},  {NULL, NULL}};
+static const norma_synonym synonyms[] = {{"linear", "identity"},
+                                         {"none", "identity"},
+                                         {"leakyrelu", "leaky-relu"},
+                                         {"swish", "silu"},
+                                         {"logistic", "sigmoid"},
+                                         {"soft-plus", "softplus"},
+                                         {"hardsigmoid", "hard-sigmoid"},
+                                         {"hardswish", "hard-swish"},
+                                         {"hardtanh", "clip"},
+                                         {"hard-tanh", "clip"},
+                                         {"sine", "sin"},
+                                         {"exponential", "exp"},
+                                         {NULL, NULL}};
 
 const norma_names norma_activation_names =
     NORMA_NAMES_WITH("activation", "activations", norma_activation_table, NULL, synonyms);

@@ -14,7 +14,12 @@ static const double default_over_floor = 10;
 
 bool norma_linear_region_is_exact(const norma_activation *activation)
 {
-    return norma_activation_is_homogeneous(activation);
+    return norma_activation_is_homogeneous(activation) || norma_activation_is_hard(activation);
+}
+
+bool norma_linear_region_needs_demand(const norma_activation *activation)
+{
+    return !norma_activation_is_homogeneous(activation);
 }
 
 /* |phi(x) - x| for x at which it falls with x. */
@@ -62,6 +67,45 @@ static void set_odd(norma_linear_region *region, double factor, const norma_line
         region->scale = fmin(sqrt(factor * epsilon / demand->gain / q1) / q1, 1 / q1);
     region->high = region->scale * q1 * (1 + 1e-12); /* g z is rounded as well */
     region->low = -region->high;
+}
+
+/* The region of a hard activation whose piece [middle - half, middle + half] has this slope and
+ * constant; a little less of it, for the rounding of g z + b. */
+static void set_piece(norma_linear_region *region, double middle, double half,
+                      const norma_linear_demand *demand)
+{
+    double inside = half - 16 * demand->roundoff * (fabs(middle) + half);
+    if (demand->reach > inside)
+        region->scale = inside / demand->reach;
+    region->middle = middle;
+    region->low = middle - half;
+    region->high = middle + half;
+}
+
+/* The region of a hard activation. */
+static void set_hard(norma_linear_region *region, const norma_activation *activation,
+                     const norma_linear_demand *demand)
+{
+    double parameter = activation->parameter;
+    *region = (norma_linear_region){.scale = 1, .slope = 1, .low = -DBL_MAX, .high = DBL_MAX};
+    switch (activation->kind) {
+    case NORMA_ACTIVATION_RELU6:
+        set_piece(region, 3, 3, demand);
+        break;
+    case NORMA_ACTIVATION_HARD_SIGMOID:
+        region->slope = parameter;
+        region->constant = 0.5;
+        set_piece(region, 0, 0.5 / parameter, demand);
+        break;
+    case NORMA_ACTIVATION_CLIP:
+        set_piece(region, 0, parameter, demand);
+        break;
+    default: /* hard-swish */
+        region->shifted = true;
+        region->low = 3;
+        region->start = 3 + 16 * demand->roundoff * (3 + demand->reach);
+        break;
+    }
 }
 
 static void set_region(norma_linear_region *region, norma_activation_kind kind,
@@ -129,13 +173,17 @@ norma_status norma_linear_region_init(norma_linear_region *region,
                                       const norma_linear_demand *demand)
 {
     double epsilon = demand->epsilon;
-    if (norma_linear_region_is_exact(activation)) {
+    if (!norma_linear_region_needs_demand(activation)) {
         set_region(region, activation->kind, demand, 0);
         return NORMA_OK;
     }
     if (!isfinite(demand->reach) || !isfinite(demand->gain))
         return NORMA_FAIL(NORMA_NUMERIC, "pre-activations up to %g with weights of %g: not finite",
                           demand->reach, demand->gain);
+    if (norma_activation_is_hard(activation)) {
+        set_hard(region, activation, demand);
+        return NORMA_OK;
+    }
     double least = find_floor(activation->kind, demand);
     if (isnan(epsilon))
         epsilon = default_over_floor * least;
@@ -154,5 +202,5 @@ norma_status norma_linear_region_init(norma_linear_region *region,
 
 double norma_linear_region_shift(const norma_linear_region *region, double lo)
 {
-    return region->shifted ? region->start - lo : 0;
+    return region->shifted ? region->start - lo : region->middle;
 }

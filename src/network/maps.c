@@ -99,7 +99,7 @@ static norma_status find_region(const norma_source_shape *shape, const norma_ten
 {
     int64_t c2 = shape->n_channels_out;
     norma_linear_demand demand = {.epsilon = accuracy->epsilon, .roundoff = accuracy->roundoff};
-    if (!norma_linear_region_is_exact(activation)) {
+    if (norma_linear_region_needs_demand(activation)) {
         for (int64_t j = 0; j < shape->n_features; j++) {
             demand.reach = fmax(demand.reach, reach[j]);
             ones[j] = 1;

@@ -41,6 +41,12 @@ norma_status norma_transfer_parse(const char *text, norma_transfer *out)
         NORMA_TRY(read_terms(text + strlen(SUM_PREFIX), &psi));
     else
         NORMA_TRY(norma_activation_parse(text, &psi.activation));
+    if (psi.n_terms == 0 && norma_activation_is_hard(&psi.activation))
+        return NORMA_FAIL(
+            NORMA_CONFIG,
+            "activation %s: its derivative jumps away from 0, where the quadrature of "
+            "mean fields takes jumps at 0 alone; norma chain runs it",
+            norma_activation_name(psi.activation.kind));
     *out = psi;
     return NORMA_OK;
 }

@@ -35,7 +35,8 @@ typedef struct norma_transfer_moments {
 } norma_transfer_moments;
 
 /* Reads an activation's name, or "hermite-sum:c0,c1,..." ("hermite-sum:0,0.4,0.9"). NORMA_CONFIG
- * when unknown, when a coefficient is not a finite number or when there are none or too many. */
+ * when unknown, when a coefficient is not a finite number or when there are none or too many; for
+ * an activation whose derivative jumps away from 0. */
 NORMA_MUST_USE norma_status norma_transfer_parse(const char *text, norma_transfer *out);
 
 /* The text that parses to phi again (shift and factor are not part of it). Returns out. */

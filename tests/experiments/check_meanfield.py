@@ -231,7 +231,8 @@ def check_chain(folder):
 def check_refusals(folder):
     output = os.path.join(folder, "no.h5")
     for arguments, text in program.some(((["--act", "leaky-relu:1e200"], "E phi(X)^2 is inf"), (["--act", "hermite-sum:0,0"], "E phi(X)^2 is 0"),
-                            (["--act", "hermite:0", "--variant", "post-ln"], "constant"), (["--act", "rleu"], "'relu'"),
+                            (["--act", "hermite:0", "--variant", "post-ln"], "constant"), (["--act", "relu6"], "jumps away from 0"),
+                            (["--act", "rleu"], "'relu'"),
                             (["--act", "hermite-sum:1,,2"], "empty item"), (["--act", "hermite-sum"], "coefficients"),
                             (["--variant", "bn-centered", "--batch", 1], "at least 2"), (["--rho0", 1.5], "--rho0"),
                             (["--variant", "bn", "--batch", 5, "--rho0", -0.5], "from -0.25"),

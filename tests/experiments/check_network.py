@@ -62,7 +62,11 @@ def other_activations(folder):
             ("tanh", tanh, ["--epsilon", "1e-6"], 1e-4, False),
             ("tanh, no epsilon", tanh, [], 1e-6, False),
             ("sigmoid for leaky-relu", leaky, ["--activation", "sigmoid", "--epsilon", "1e-4"], 1e-2, False),
-            ("softplus for tanh", tanh, ["--activation", "softplus", "--epsilon", "1e-7"], 1e-5, False)), 2):
+            ("softplus for tanh", tanh, ["--activation", "softplus", "--epsilon", "1e-7"], 1e-5, False),
+            ("relu6 for leaky-relu", leaky, ["--activation", "relu6"], 1e-7, True),
+            ("hard-sigmoid for tanh", tanh, ["--activation", "hard-sigmoid"], 1e-7, True),
+            ("clip for tanh", tanh, ["--activation", "clip"], 1e-7, True),
+            ("hard-swish for tanh", tanh, ["--activation", "hard-swish"], 1e-7, True)), 2):
         done = program.launch(["reconstruct", "--target", target] + options + common, ranks=2)
         program.check(done.returncode == 0, f"{label}: {done.stderr}")
         if done.returncode != 0:

@@ -65,7 +65,8 @@ def mobile():
         ("Concat", ["c2", "scaled"], "cat", {"axis": 1}),
         ("AveragePool", ["cat"], "ap", {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]}),
         ("Conv", ["ap", "w3"], "c3", {"dilations": [1, 2]}), ("Clip", ["c3", "", "high"], "top", {}),
-        ("LeakyRelu", ["top"], "lr", {"alpha": 0.1}), ("ReduceMean", ["lr"], "mean", {"axes": [2, 3], "keepdims": 0}),
+        ("HardSigmoid", ["top"], "low", {"alpha": 0.3, "beta": 0.4}), ("Add", ["top", "low"], "both", {}),
+        ("LeakyRelu", ["both"], "lr", {"alpha": 0.1}), ("ReduceMean", ["lr"], "mean", {"axes": [2, 3], "keepdims": 0}),
         ("MatMul", ["mean", "fc"], "f", {}), ("Add", ["f", "fb"], "logits", {}),
         ("Softmax", ["logits"], "out", {"axis": 1})]
     return nodes, constants

@@ -81,8 +81,8 @@ class Mixed(nn.Module):
     def forward(self, x):
         x = self.norm(torch.relu(self.stem(x)))
         y = self.depth(x)
-        weights = torch.sigmoid(self.excite(nn.functional.silu(self.squeeze(y.mean((2, 3), keepdim=True)))))
-        y = torch.cat([y * weights, 0.5 * x + 1], dim=1) * self.scale
+        weights = torch.sigmoid(self.excite(nn.functional.hardtanh(self.squeeze(y.mean((2, 3), keepdim=True)))))
+        y = torch.cat([y * weights, nn.functional.hardtanh(0.5 * x + 1, -0.5, 1.5)], dim=1) * self.scale
         y = nn.functional.relu6(nn.functional.hardswish(y) + nn.functional.hardsigmoid(y))
         y = nn.functional.avg_pool2d(y, 3, stride=2, padding=1, count_include_pad=False)
         y = nn.functional.max_pool2d(y, (2, 3), ceil_mode=True)

@@ -295,7 +295,7 @@ def synonyms(folder):
                                   ("leaky_relu", activations, "leaky-relu"), ("swish", activations, "silu"),
                                   ("linear", activations, "identity")):
         program.check(target_layers.canonical(name, table) == expected, f"{name} is not {expected}")
-    for name, table in (("conv3d", types), ("lin", types), ("", types), ("relu6", activations), ("elu", activations)):
+    for name, table in (("conv3d", types), ("lin", types), ("", types), ("relu7", activations), ("elu", activations)):
         try:
             program.check(False, f"'{name}' is taken for {target_layers.canonical(name, table)}")
         except ValueError as error:

@@ -58,18 +58,20 @@ def chain(path, activation="relu"):
     return path
 
 
-def images(folder):
-    """A file of a few images, and the name by which Norma takes them."""
-    path = os.path.join(folder, "images.h5")
+def images(folder, target):
+    """A file of a few images for the target, and the name by which Norma takes them."""
+    with h5py.File(target) as f:
+        shape = f.attrs["input_shape"]
+    path = os.path.join(folder, f"images_{shape[0]}.h5")
     if not os.path.exists(path):
         with h5py.File(path, "w") as f:
-            f["images"] = np.random.default_rng(4).integers(0, 256, (IMAGES, 2, 9, 8), dtype=np.uint8)
+            f["images"] = np.random.default_rng(4).integers(0, 256, (IMAGES, *shape), dtype=np.uint8)
     return path + ":/images"
 
 
 def reconstruct(folder, label, target, options, save="gamma,weights"):
     out = os.path.join(folder, f"{label}.h5")
-    done = program.launch(["reconstruct", "--target", target, "--dataset", images(folder), "--samples", IMAGES, "--seed", 7,
+    done = program.launch(["reconstruct", "--target", target, "--dataset", images(folder, target), "--samples", IMAGES, "--seed", 7,
                            "--replicas", 2, "--save", save, "--output", out, *options])
     program.check(done.returncode == 0, f"{label}: {done.stderr}")
     return out
@@ -93,7 +95,7 @@ def equal(folder, label, target, options=(), digits=1e-7):
         program.check(inferred.graph.input[0].type.tensor_type.elem_type == kind, f"{label}: type of the input")
     print(f"{label}:\n{done.stdout}", end="")
     with h5py.File(target) as f, h5py.File(outputs) as g:
-        x = source_onnx.inputs_of(h5py.File(images(folder).split(":")[0])["images"][...], f.attrs)
+        x = source_onnx.inputs_of(h5py.File(images(folder, target).split(":")[0])["images"][...], f.attrs)
         expected = target_check.forward(target, x)
         program.check(np.abs(g["outputs_target"][...] - expected).max() < 1e-12, f"{label}: the target's outputs")
     return out
@@ -131,6 +133,8 @@ def main():
         out = equal(folder, "chain", target)
         graph = graph_files.residual_network(os.path.join(folder, "target_graph.h5"))
         equal(folder, "graph", graph, ["--kernel-split", "first", "--layers", "0,2,7,13"])
+        # Layers without a pair, with every other type of group and activation.
+        equal(folder, "operators", graph_files.all_operators(os.path.join(folder, "target_operators.h5")), ["--layers", 16], 1e-6)
         for label, options in program.some((
                 ("outer", ["--residual", "outer", "--skip", "he-normal", "--bn-statistics", "dataset"]),
                 ("inner", ["--residual", "inner", "--skip", "he-normal", "--width-rule", "max"]),
@@ -138,9 +142,10 @@ def main():
                 ("activation", ["--activation", "tanh"]))):
             equal(folder, label, target, options, 1e-3 if label == "activation" else 1e-7)
         if program.ALL:
-            for activation in ("gelu", "silu", "softplus", "sigmoid", "tanh"):
+            for activation in ("gelu", "silu", "softplus", "sigmoid", "tanh", "relu6", "hard-sigmoid", "hard-swish", "clip"):
+                hard = activation[0] in "rhc"
                 equal(folder, activation, chain(os.path.join(folder, f"target_{activation}.h5"), activation),
-                      ["--activation", "relu"])
+                      [] if hard else ["--activation", "relu"], 1e-6)
             equal(folder, "graph whole", graph)
         refusals(folder, target, out)
     program.finish()

@@ -75,12 +75,12 @@ def all_operators(path, seed=2):
         put(f, "003", ["002"], "global-average-pool", activation="sigmoid")
         put(f, "004", ["002", "003"], "multiply", name="squeeze and excite")
         put(f, "005", None, "add", {"constant": rng.standard_normal(4)}, activation="silu")
-        put(f, "006", None, "multiply", {"constant": rng.standard_normal(4)})
+        put(f, "006", None, "multiply", {"constant": rng.standard_normal(4)}, activation="Hard_Sigmoid", slope=0.3)
         put(f, "007", ["006", "002", "006"], "concat")
-        put(f, "008", None, "batchnorm", batch_norm(rng, 12))
+        put(f, "008", None, "batchnorm", batch_norm(rng, 12), activation="HardSwish")
         put(f, "009", None, "activation", activation="gelu")
-        put(f, "010", ["009", "009"], "add")
-        put(f, "011", ["010"], "max-pool", kernel=2, stride=[2, 1])
+        put(f, "010", ["009", "009"], "add", activation="clip", limit=1.25)
+        put(f, "011", ["010"], "max-pool", kernel=2, stride=[2, 1], activation="relu6")
         put(f, "0115", ["011"], "clip", min=-1.5)
         put(f, "0116", ["0115"], "clip", min=-0.5, max=2.0)
         put(f, "0117", ["0116"], "softmax")
@@ -185,6 +185,8 @@ BAD = [
     ("layer 011: its kernel is 40 pixels high", spoil(all_operators, attribute("011", "kernel", [40, 1]))),
     ("attribute count_include_pad is 2", spoil(all_operators, attribute("002", "count_include_pad", 2))),
     ("groups is 4, which does not divide the 6 output", spoil(all_operators, attribute("000", "groups", 4))),
+    ("attribute slope is -0.3; a number above 0 is expected", spoil(all_operators, attribute("006", "slope", -0.3))),
+    ("attribute limit is 0; a number above 0 is expected", spoil(all_operators, attribute("010", "limit", 0.0))),
     ("min, 3, is larger than max, 2", spoil(all_operators, attribute("0116", "min", 3.0))),
     ("min and max are both missing", spoil(all_operators, without("0115", "min"))),
     ("attribute input_shape is missing", spoil(residual_network, no_shape)),

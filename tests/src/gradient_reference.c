@@ -24,6 +24,14 @@ static long double phi(const norma_activation *a, long double x)
         return x / (1 + expl(-x));
     case NORMA_ACTIVATION_SOFTPLUS:
         return log1pl(expl(x));
+    case NORMA_ACTIVATION_RELU6:
+        return fminl(fmaxl(x, 0), 6);
+    case NORMA_ACTIVATION_HARD_SIGMOID:
+        return fminl(fmaxl(p * x + 0.5L, 0), 1);
+    case NORMA_ACTIVATION_HARD_SWISH:
+        return x * fminl(fmaxl(x / 6 + 0.5L, 0), 1);
+    case NORMA_ACTIVATION_CLIP:
+        return fminl(fmaxl(x, -p), p);
     case NORMA_ACTIVATION_SIN:
         return sinl(x);
     case NORMA_ACTIVATION_SELU:

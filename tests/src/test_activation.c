@@ -3,6 +3,7 @@
 
 #include "src/network/activation.h"
 
+#include <float.h>
 #include <math.h>
 
 static void test_activation_values(void **state)
@@ -22,7 +23,20 @@ static void test_activation_values(void **state)
                  {"gelu", -1, -0.15865525393145707},
                  {"silu", 1, 0.73105857863000490},
                  {"softplus", 0, 0.69314718055994531},
-                 {"softplus", 800, 800}};
+                 {"softplus", 800, 800},
+                 {"relu6", -1, 0},
+                 {"relu6", 2.5, 2.5},
+                 {"ReLU6", 7, 6},
+                 {"hard-sigmoid", -3.5, 0},
+                 {"Hardsigmoid", 1.5, 0.75},
+                 {"hard-sigmoid", 4, 1},
+                 {"hard-swish", -4, 0},
+                 {"hard-swish", -1.5, -0.375},
+                 {"hardswish", 1, 2.0 / 3},
+                 {"hard-swish", 5, 5},
+                 {"clip", -2, -1},
+                 {"clip", 0.3, 0.3},
+                 {"Hardtanh", 2, 1}};
     for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
         norma_activation activation;
         double x = known[k].x;
@@ -75,6 +89,46 @@ static void test_activation_derivatives(void **state)
     }
 }
 
+/* Of the hard ones: values from both sides of each corner, the slope there that of the side below,
+ * differences beyond the corners, ends of infinite intervals. */
+static void test_activation_corners(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double corner, value, below, above;
+    } corners[] = {{"relu6", 0, 0, 0, 1},
+                   {"relu6", 6, 6, 1, 0},
+                   {"hard-sigmoid", -3, 0, 0, 1.0 / 6},
+                   {"hard-sigmoid", 3, 1, 1.0 / 6, 0},
+                   {"hard-sigmoid:0.2", 2.5, 1, 0.2, 0},
+                   {"hard-swish", -3, 0, 0, -0.5},
+                   {"hard-swish", 3, 3, 1.5, 1},
+                   {"clip:2", -2, -2, 0, 1},
+                   {"clip:2", 2, 2, 1, 0}};
+    for (size_t k = 0; k < sizeof corners / sizeof corners[0]; k++) {
+        norma_activation phi;
+        double at = corners[k].corner, lo = 0, hi = 0;
+        norma_test_ok(norma_activation_parse(corners[k].name, &phi));
+        norma_test_check(norma_activation_is_hard(&phi));
+        for (int side = -1; side <= 1; side++) {
+            double x = at + 1e-9 * side;
+            double slope = side > 0 ? corners[k].above : corners[k].below;
+            norma_test_check_close(norma_activation_value(&phi, x) + 9, corners[k].value + 9, 1e-9);
+            norma_test_check_close(norma_activation_derivative(&phi, x) + 9, slope + 9, 1e-8);
+        }
+        check_slope(&phi, 2 * at + 0.5, norma_activation_value, norma_activation_derivative);
+        check_slope(&phi, 2 * at + 0.5, norma_activation_derivative, norma_activation_curvature);
+        norma_activation_interval(&phi, -INFINITY, INFINITY, &lo, &hi);
+        norma_test_check(lo == norma_activation_value(&phi, phi.kind == NORMA_ACTIVATION_HARD_SWISH
+                                                                ? -1.5
+                                                                : -DBL_MAX));
+        norma_test_check(phi.kind == NORMA_ACTIVATION_HARD_SWISH
+                             ? isinf(hi)
+                             : hi == norma_activation_value(&phi, DBL_MAX));
+    }
+}
+
 /* The interval image holds every value, and both its ends are nearly taken. */
 static void test_activation_intervals(void **state)
 {
@@ -99,6 +153,7 @@ static void test_activation_intervals(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_activation_values),
     cmocka_unit_test(test_activation_derivatives),
+    cmocka_unit_test(test_activation_corners),
     cmocka_unit_test(test_activation_intervals),
 };
 

@@ -100,8 +100,9 @@ static norma_gradient_loss_spec loss_number(int k)
 static void differences(void **state)
 {
     static const char *const activations[] = {
-        "identity", "relu", "leaky-relu:0.2", "tanh", "sigmoid", "gelu",     "silu",
-        "softplus", "sin",  "selu",           "exp",  "erf",     "hermite:3"};
+        "identity", "relu",  "leaky-relu:0.2", "tanh",       "sigmoid",  "gelu", "silu",
+        "softplus", "relu6", "hard-sigmoid:4", "hard-swish", "clip:0.1", "sin",  "selu",
+        "exp",      "erf",   "hermite:3"};
     int number = 0;
     (void)state;
     assert_int_equal(sizeof activations / sizeof *activations, norma_activation_names.n);
@@ -115,7 +116,10 @@ static void differences(void **state)
                     spec.norm = (norma_chain_norm)norm;
                     spec.order = (norma_chain_order)order;
                     spec.residual = skip ? 0.7 : INFINITY;
-                    spec.bn_eps = number % 3 == 0 || strcmp(activations[a], "relu") == 0 ? 0.05 : 0;
+                    spec.bn_eps = number % 3 == 0 || strcmp(activations[a], "relu") == 0 ||
+                                          norma_activation_is_hard(&spec.activation)
+                                      ? 0.05
+                                      : 0;
                     spec.unit_norm = number % 4 == 0;
                     spec.gain = number % 5 == 0 ? 1.2 : 1;
                     spec.gain_exponent = number % 7 == 0 ? 0.3 : 0;

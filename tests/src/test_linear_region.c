@@ -18,6 +18,13 @@ static double noise(int64_t k)
     return sin(12.9898 * (double)k + 0.3) * cos(0.37 * (double)(k * k % 1009));
 }
 
+/* The kinds whose region is linear to epsilon only. */
+static bool is_curved(int kind)
+{
+    norma_activation activation = {(norma_activation_kind)kind, 0.2};
+    return !norma_linear_region_is_exact(&activation);
+}
+
 static double value(norma_activation_kind kind, double x)
 {
     norma_activation activation = {kind, 0.2};
@@ -56,6 +63,36 @@ static void test_exact(void **state)
     }
 }
 
+/* The hard ones: exact for every range of arguments, whose whole width the region takes. */
+static void test_hard(void **state)
+{
+    (void)state;
+    static const norma_activation_kind kinds[] = {
+        NORMA_ACTIVATION_RELU6, NORMA_ACTIVATION_HARD_SIGMOID, NORMA_ACTIVATION_HARD_SWISH,
+        NORMA_ACTIVATION_CLIP};
+    static const double reaches[] = {0, 1e-3, 0.7, 5, 1e4};
+    for (int k = 0; k < 4; k++)
+        for (int r = 0; r < 5; r++) {
+            double reach = reaches[r];
+            norma_linear_region region = find(kinds[k], reach, 3, NAN);
+            double b = norma_linear_region_shift(&region, -reach);
+            norma_test_check(region.epsilon == 0 && region.floor == 0 && region.scale <= 1);
+            for (int i = -1000; i <= 1000; i++) {
+                double x = region.scale * (reach * i / 1000) + b;
+                norma_test_check(x >= region.low && x <= region.high);
+                norma_test_check_close(value(kinds[k], x) + 1,
+                                       region.slope * x + region.constant + 1, 1e-15);
+            }
+            if (region.scale < 1) /* it ends at a corner */
+                norma_test_check(value(kinds[k], b + 1.001 * region.scale * reach) + 1e-9 <
+                                 region.slope * (b + 1.001 * region.scale * reach) +
+                                     region.constant);
+        }
+    norma_test_check(find(NORMA_ACTIVATION_CLIP, 0.1, 1, NAN).scale == 1);
+    norma_test_check_close(find(NORMA_ACTIVATION_CLIP, 0.4, 1, NAN).scale, 0.5, 1e-12);
+    norma_test_check_close(find(NORMA_ACTIVATION_RELU6, 12, 1, NAN).scale, 0.25, 1e-12);
+}
+
 /* The largest error of an output whose weights all have the sign of their feature's error. */
 static double worst_error(norma_activation_kind kind, const norma_linear_region *region,
                           double reach, double gain)
@@ -77,7 +114,7 @@ static void test_error_bounded(void **state)
     static const double reaches[] = {0.01, 1, 12, 3000};
     static const double gains[] = {0.1, 5, 1e4};
     for (int kind = NORMA_ACTIVATION_TANH; kind < NORMA_N_ACTIVATIONS; kind++)
-        for (int r = 0; r < 4; r++)
+        for (int r = 0; r < 4 && is_curved(kind); r++)
             for (int q = 0; q < 3; q++)
                 for (int power = 1; power > -12; power--) {
                     double epsilon = pow(10, power);
@@ -105,6 +142,8 @@ static void test_refusals(void **state)
 {
     (void)state;
     for (int kind = NORMA_ACTIVATION_TANH; kind < NORMA_N_ACTIVATIONS; kind++) {
+        if (!is_curved(kind))
+            continue;
         norma_activation activation = {(norma_activation_kind)kind, 0};
         norma_linear_region region;
         char named[32];
@@ -271,7 +310,7 @@ static void test_layers(void **state)
         pair p;
         draw(&p, number);
         for (int kind = NORMA_ACTIVATION_TANH; kind < NORMA_N_ACTIVATIONS; kind++)
-            for (int e = 0; e < 5; e++) {
+            for (int e = 0; e < 5 && is_curved(kind); e++) {
                 norma_maps *maps = NULL;
                 norma_activation_kind k = (norma_activation_kind)kind;
                 norma_test_ok(make_maps(&p, k, NAN, &maps));
@@ -299,10 +338,31 @@ static void test_layers(void **state)
                   (int)n_printed_misses, (int)n_printed);
 }
 
+/* The same with the hard ones: rounding is all that is left. */
+static void test_hard_layers(void **state)
+{
+    (void)state;
+    for (int64_t number = 0; number < 20; number++) {
+        pair p;
+        draw(&p, number);
+        for (int kind = NORMA_ACTIVATION_RELU6; kind <= NORMA_ACTIVATION_CLIP; kind++) {
+            norma_maps *maps = NULL;
+            norma_test_ok(make_maps(&p, (norma_activation_kind)kind, NAN, &maps));
+            double error = layer_error(&p, maps, (norma_activation_kind)kind);
+            if (!(error <= 8 * ROUNDOFF * maps->magnitude))
+                fail_msg("%s, layer %d: error %g, magnitude %g",
+                         norma_activation_name((norma_activation_kind)kind), (int)number, error,
+                         maps->magnitude);
+            norma_maps_destroy(&maps);
+        }
+    }
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_exact),    cmocka_unit_test(test_error_bounded),
-    cmocka_unit_test(test_refusals), cmocka_unit_test(test_zero),
-    cmocka_unit_test(test_layers),
+    cmocka_unit_test(test_exact),       cmocka_unit_test(test_error_bounded),
+    cmocka_unit_test(test_refusals),    cmocka_unit_test(test_zero),
+    cmocka_unit_test(test_layers),      cmocka_unit_test(test_hard),
+    cmocka_unit_test(test_hard_layers),
 };
 
 norma_test_main_serial("src.linear_region", tests)

@@ -128,8 +128,8 @@ static void test_names(void **state)
         norma_test_check(activation.kind == others[i].kind);
     }
     /* Near names of other functions are not taken for one of these. */
-    static const char *const refused[] = {"ReLU6",   "elu",    "SELU", "hardswish", "mish", "prelu",
-                                          "softmax", "swish2", "Sin",  "relu ",     ""};
+    static const char *const refused[] = {"ReLU7",   "elu",    "SELU", "hardmish", "mish", "prelu",
+                                          "softmax", "swish2", "Sin",  "relu ",    ""};
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         norma_activation activation;
         norma_test_fails(norma_activation_from_name(refused[i], &activation), NORMA_CONFIG,

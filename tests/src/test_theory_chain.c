@@ -36,9 +36,11 @@ static void test_names(void **state)
 static void test_second_moments(void **state)
 {
     (void)state;
-    static const char *const names[] = {"identity", "relu", "leaky-relu:0.3", "tanh", "sin",
-                                        "sigmoid",  "gelu", "selu",           "exp",  "silu",
-                                        "softplus", "erf",  "hermite:4"};
+    static const char *const names[] = {
+        "identity",   "relu",    "leaky-relu:0.3", "tanh",  "sin",
+        "sigmoid",    "gelu",    "selu",           "exp",   "silu",
+        "softplus",   "erf",     "hermite:4",      "relu6", "hard-sigmoid:0.2",
+        "hard-swish", "clip:0.7"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         norma_activation phi = named(names[k]);
         double moment = 0, sum = 0;
