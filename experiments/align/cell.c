@@ -209,8 +209,9 @@ double norma_align_cell_bytes(const norma_align_cell *cell)
     if (cell->n_searches == 0)
         return bytes;
     double factors = norma_align_complement_bytes(cell->n_rows, cell->n_features);
-    double searches = norma_align_problem_bytes(shape->n_channels_out, cell->n_rows - least) +
-                      8 * n * (double)(cell->n_rows - least); /* beside the basis */
+    double searches =
+        norma_align_problem_bytes(cell->n_rows, shape->n_channels_out, cell->n_rows - least) +
+        8 * n * (double)(cell->n_rows - least); /* beside the basis */
     if (cell->pair.distribution == NORMA_DISTRIBUTION_ORTHOGONAL) {
         double first = (double)norma_khatri_rao_width_first(shape);
         double second = (double)norma_khatri_rao_width_second(shape);

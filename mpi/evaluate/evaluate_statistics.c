@@ -4,7 +4,7 @@
 #include "mpi/runtime/agree.h"
 #include "mpi/runtime/blas.h"
 #include "mpi/runtime/runtime.h"
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 #include "src/network/patch_moments.h"
 
 #include <math.h>
@@ -82,6 +82,18 @@ static void reduce_sums(norma_evaluate *e, int64_t n, int64_t *sums)
     }
 }
 
+/* Measure or allocate: src/base/mem_place.h. */
+static norma_status place_moments(int64_t n_inputs, double **moments, double *bytes)
+{
+    return NORMA_PLACE_UNSET(*moments, n_inputs + 1, n_inputs, bytes);
+}
+
+static norma_status place_rows(int64_t n_inputs, double **rows, double **scratch, double *bytes)
+{
+    NORMA_TRY(NORMA_PLACE_UNSET(*rows, BLOCK, n_inputs, bytes));
+    return NORMA_PLACE_UNSET(*scratch, BLOCK, n_inputs, bytes);
+}
+
 /* Mean and covariance of the patches, moments[n_inputs + n_inputs^2] (owned by the caller). */
 static norma_status measure_patches(norma_evaluate *e, int64_t layer, const norma_patch *patch,
                                     double **moments)
@@ -102,7 +114,7 @@ static norma_status measure_patches(norma_evaluate *e, int64_t layer, const norm
         status = norma_patch_moments_add(m, n, e->n_threads, norma_evaluate_held_local(e));
     }
     if (status == NORMA_OK)
-        status = NORMA_ALLOC(*moments, m->n_inputs * (m->n_inputs + 1));
+        status = place_moments(m->n_inputs, moments, NULL);
     NORMA_GOTO(status, norma_agree(e->comm, status));
     reduce_sums(e, m->n_sums, m->high);
     reduce_sums(e, m->n_sums, m->low);
@@ -126,10 +138,8 @@ static norma_status project(norma_evaluate *e, int64_t n_inputs, const double *m
 {
     double *rows = NULL;
     double *scratch = NULL;
-    norma_status status = NORMA_ALLOC(rows, BLOCK * n_inputs);
-    if (status == NORMA_OK)
-        status = NORMA_ALLOC(scratch, BLOCK * n_inputs);
-    NORMA_GOTO(status, norma_agree(e->comm, status));
+    norma_status status = norma_agree(e->comm, place_rows(n_inputs, &rows, &scratch, NULL));
+    NORMA_GOTO(status, status);
     memset(mean, 0, (size_t)set->n_rows * sizeof *mean);
     memset(variance, 0, (size_t)set->n_rows * sizeof *variance);
     for (int64_t block = e->rank; block * BLOCK < set->n_rows; block += e->size) {
@@ -186,7 +196,9 @@ double norma_evaluate_statistics_bytes_local(const norma_source_shape *shape, in
     norma_patch composite = composite_patch(shape);
     double bytes = fmax(norma_patch_moments_bytes(&first, n_threads),
                         norma_patch_moments_bytes(&composite, n_threads));
-    double n_inputs =
-        (double)composite.input.channels * (double)norma_kernel_taps(composite.kernel);
-    return bytes + 8 * (n_inputs * (n_inputs + 1) + 2 * BLOCK * n_inputs);
+    const int64_t n_inputs = composite.input.channels * norma_kernel_taps(composite.kernel);
+    double *array = NULL;
+    (void)place_moments(n_inputs, &array, &bytes);
+    (void)place_rows(n_inputs, &array, &array, &bytes);
+    return bytes;
 }

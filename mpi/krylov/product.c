@@ -2,7 +2,7 @@
 
 #include "mpi/runtime/agree.h"
 #include "src/base/index.h"
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 
 #include <math.h>
 #include <omp.h>
@@ -193,6 +193,14 @@ static double unit_of(double largest)
     return largest > 0 ? ldexp(1, exponent) : 1;
 }
 
+/* Measures or allocates what is kept beside the weights: src/base/mem_place.h. */
+static norma_status place(norma_product *product, int64_t n, int n_ranks, double *bytes)
+{
+    NORMA_TRY(NORMA_PLACE(product->counts, n_ranks, bytes));
+    NORMA_TRY(NORMA_PLACE(product->positions, n_ranks, bytes));
+    return NORMA_PLACE(product->full, n + NORMA_PRODUCT_EXTRA, bytes);
+}
+
 /* Sizes, room and weights of this rank. */
 static norma_status prepare_local(norma_product *product, const norma_product_mode *mode)
 {
@@ -205,9 +213,7 @@ static norma_status prepare_local(norma_product *product, const norma_product_mo
     NORMA_TRY(norma_index_to_int(product->rule->n + NORMA_PRODUCT_EXTRA, "equations of a layer",
                                  &ignored));
     NORMA_TRY(norma_index_to_int(product->n_features, "features of a layer", &ignored));
-    NORMA_TRY(NORMA_ALLOC(product->counts, size));
-    NORMA_TRY(NORMA_ALLOC(product->positions, size));
-    NORMA_TRY(NORMA_ALLOC(product->full, product->rule->n + NORMA_PRODUCT_EXTRA));
+    NORMA_TRY(place(product, product->rule->n, size, NULL));
     for (int r = 0; r < size; r++) {
         int64_t first = 0;
         product->counts[r] = (int)norma_index_share(product->n_features, size, r, &first);
@@ -271,13 +277,15 @@ double norma_product_bytes_local(const norma_khatri_rao_shape *shape, int64_t n_
 {
     int64_t first = 0;
     int64_t share = norma_index_share(n_features, n_ranks, 0, &first);
-    double n = (double)norma_khatri_rao_n_rows(shape);
+    norma_product product;
     norma_khatri_rao_mode of_kr = {.regenerated = mode && mode->regenerated};
     double bytes = norma_khatri_rao_bytes(shape, share, &of_kr);
     of_kr.single = true;
     if (mode && mode->single)
         bytes += norma_khatri_rao_bytes(shape, share, &of_kr);
-    return bytes + 8 * (n + NORMA_PRODUCT_EXTRA + (double)n_ranks);
+    bytes += (double)sizeof product;
+    (void)place(&product, norma_khatri_rao_n_rows(shape), n_ranks, &bytes);
+    return bytes;
 }
 
 bool norma_product_set_single_local(norma_product *product, bool single)

@@ -224,7 +224,7 @@ double norma_quadrature_bytes_local(int64_t n_rows, int64_t n_features, int64_t 
         .left = {.equations = true, .n_local = slice_start(n_rows, 1, n_ranks)},
         .right = {.equations = false, .n_local = slice_start(n_features, 1, n_ranks)},
     };
-    double bytes = 0;
+    double bytes = (double)sizeof q;
     (void)place(&q, n_ranks, &bytes);
     return bytes;
 }

@@ -44,7 +44,7 @@ static norma_status expect_kept(const norma_layer_problem *problem,
     if (options->max_iterations > 0)
         c->max_iterations = options->max_iterations;
     /* Rule, operator, gamma1, right-hand side, and what Lanczos and the judgement work with. */
-    c->bytes = norma_width_rule_bytes(problem->width, &problem->shape) +
+    c->bytes = norma_width_rule_bytes(problem->width, problem->residual, &problem->shape) +
                norma_product_bytes_local(&problem->shape, c->n_used, n_ranks, &c->mode) +
                8 * ((double)problem->n_features + (double)c->n_used + 10 * n);
     return d->size(problem, options, n_ranks, c);

@@ -7,7 +7,7 @@
 #include "mpi/runtime/progress.h"
 #include "mpi/system/assemble.h"
 #include "mpi/system/dense.h"
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 
 #include <float.h>
 #include <math.h>
@@ -232,14 +232,35 @@ static norma_status factor_local(work *w)
     return NORMA_OK;
 }
 
+static work sizes_of(int64_t m, int64_t n)
+{
+    return (work){.m = m, .n = n, .k = n >= m ? m : n, .wide = n >= m};
+}
+
+/* Measures or allocates the arrays beside the matrices and the workspace of
+ * norma_dense_bytes_local: src/base/mem_place.h. */
+static norma_status place(work *w, double *bytes)
+{
+    NORMA_TRY(NORMA_PLACE(w->tau, w->m + w->n, bytes));
+    NORMA_TRY(NORMA_PLACE(w->inner, w->m + w->n, bytes));
+    return NORMA_PLACE(w->closed, w->k, bytes);
+}
+
+double norma_solve_qr_bytes_local(int64_t n_system, int64_t n_features, int64_t block,
+                                  norma_grid_shape grid)
+{
+    work w = sizes_of(n_system, n_features);
+    double bytes = 0;
+    (void)place(&w, &bytes);
+    return bytes + 8 * (double)norma_dmat_largest_share_local(w.wide ? w.n : w.m, 1, block, grid);
+}
+
 static norma_status allocate(work *w, const norma_dense_size *size)
 {
     int64_t n_buffer = norma_dense_workspace_local(size, w->grid->shape);
     w->n_buffer = (int)n_buffer;
     NORMA_TRY(NORMA_ALLOC(w->buffer, n_buffer));
-    NORMA_TRY(NORMA_ALLOC(w->tau, w->m + w->n));
-    NORMA_TRY(NORMA_ALLOC(w->inner, w->m + w->n));
-    return NORMA_ALLOC(w->closed, w->k);
+    return place(w, NULL);
 }
 
 static norma_status factor(work *w, norma_layer_solution *solution)
@@ -270,13 +291,10 @@ static norma_status factor(work *w, norma_layer_solution *solution)
 norma_status norma_solve_qr(const norma_system *system, double *gamma,
                             norma_layer_solution *solution)
 {
-    work w = {.system = system,
-              .m = system->rule->n_system,
-              .n = norma_product_n_features_local(system->product)};
+    work w = sizes_of(system->rule->n_system, norma_product_n_features_local(system->product));
     double sigma = 0;
     norma_dense_answer answer = {0};
-    w.wide = w.n >= w.m;
-    w.k = w.wide ? w.m : w.n;
+    w.system = system;
     norma_status status = NORMA_OK;
     NORMA_GOTO(status, factor(&w, solution));
     double start = norma_progress_clock_local();

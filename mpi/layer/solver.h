@@ -73,6 +73,11 @@ norma_system_solver norma_solve_chebyshev;
  * refined with the structured residual. NORMA_NUMERIC for a deficient rank. */
 norma_system_solver norma_solve_qr;
 
+/* Bytes of its vectors beside norma_dense_bytes_local, for blocks of `block` rows on a grid. Local,
+ * pure. */
+double norma_solve_qr_bytes_local(int64_t n_system, int64_t n_features, int64_t block,
+                                  norma_grid_shape grid);
+
 /* Pseudo-inverse from the singular value decomposition, refined likewise. Singular values at or
  * below max(equations, features) 2 u sigma_max count as zero; a deficient rank is said in the log,
  * and in solution->numerical_rank, and makes the answer one of least squares and minimum norm. */

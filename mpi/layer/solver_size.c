@@ -1,11 +1,13 @@
 #include "mpi/layer/solver_size.h"
 
 #include "mpi/krylov/lbfgs.h"
+#include "mpi/layer/solver.h"
 #include "mpi/linalg/dmat.h"
 #include "mpi/system/assemble.h"
 #include "mpi/system/dense.h"
 #include "mpi/system/lu.h"
 #include "mpi/system/refine.h"
+#include "mpi/system/svd.h"
 
 #include <math.h>
 #include <omp.h>
@@ -128,8 +130,11 @@ static norma_status size_dense(const norma_layer_problem *problem,
     c->grid = norma_dense_grid_local(&size, n_ranks);
     c->iterations = 1;
     c->flops = norma_dense_flops_local(c->n_system, c->n_used, size.vectors);
-    c->bytes += norma_dense_bytes_local(&size, c->grid) +
-                norma_assemble_bytes_local(&problem->shape, omp_get_max_threads());
+    c->bytes +=
+        norma_dense_bytes_local(&size, c->grid) +
+        (vectors ? norma_svd_bytes_local(c->n_system, c->n_used)
+                 : norma_solve_qr_bytes_local(c->n_system, c->n_used, size.block, c->grid)) +
+        norma_assemble_bytes_local(&problem->shape, c->block_size, false, omp_get_max_threads());
     return norma_dense_check_local(&size, n_ranks);
 }
 

@@ -3,7 +3,7 @@
 #include "mpi/linalg/factor_state.h"
 #include "mpi/runtime/agree.h"
 #include "src/base/index.h"
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 
 #include <omp.h>
 #include <string.h>
@@ -48,24 +48,6 @@ int64_t norma_factor_panel_bytes_local(int64_t width, int64_t n_rows, size_t ite
 int64_t norma_factor_candidate_bytes_local(int64_t widest, size_t item)
 {
     return (int64_t)sizeof(norma_factor_candidate) + ALIGNED(2 * widest * (int64_t)item);
-}
-
-double norma_factor_bytes_local(int64_t n, int64_t block, norma_grid_shape grid, bool single)
-{
-    const norma_layout rows = {n, block, grid.n_rows};
-    double item = single ? sizeof(float) : sizeof(double);
-    double width = (double)(block < n ? block : n);
-    double solves = 8 * ((double)norma_index_ceil_divide(n, grid.n_columns) + 2 * (double)block +
-                         (double)block * omp_get_max_threads());
-    double panel = width * (double)norma_layout_count_local(&rows, 0);
-    /* Own panels, and those of the other ranks that this one reads. */
-    double numbers = 2 * NORMA_FACTOR_PANELS * panel + width * width;
-    if (grid.n_rows * grid.n_columns == 1)
-        return 4 * (double)n + solves;
-    numbers += (grid.n_rows > 1 ? 2.0 : 1.0) * (double)norma_factor_capacity_local(n, block);
-    if (grid.n_rows > 1)
-        numbers += width * (double)norma_factor_slice_local(block);
-    return numbers * item + 48 * (double)n + solves;
 }
 
 /* The rows that change places, at `source`, which becomes the identity again. */
@@ -182,57 +164,129 @@ static void destroy_work(norma_factor_work *work)
     NORMA_FREE(work->incoming);
 }
 
-static norma_status allocate_bytes(int64_t n, size_t item, void **out)
+/* Extents that the sizes of all arrays follow from. */
+typedef struct extents {
+    int64_t n, block, width; /* width: of the widest panel */
+    int64_t n_local_rows, n_local_columns;
+    norma_grid_shape grid;
+    size_t item; /* bytes of an entry */
+} extents;
+
+static extents extents_of(const norma_factor *f)
 {
-    char *bytes = NULL;
-    int64_t size = 0;
-    NORMA_TRY(norma_index_multiply(n, (int64_t)item, "bytes of a work array", &size));
-    NORMA_TRY(NORMA_ALLOC(bytes, size));
-    *out = bytes;
+    const norma_dmat *m = f->matrix;
+    return (extents){.n = f->n,
+                     .block = f->block,
+                     .width = f->block < f->n ? f->block : f->n,
+                     .n_local_rows = m->n_local_rows,
+                     .n_local_columns = m->n_local_columns,
+                     .grid = m->grid->shape,
+                     .item = item_size(f)};
+}
+
+/* n * m entries of `item` bytes. Measures or allocates: src/base/mem_place.h. */
+static norma_status place_items(void **array, int64_t n, int64_t m, size_t item, double *bytes)
+{
+    char *items = NULL;
+    NORMA_TRY(NORMA_PLACE_UNSET(items, n, m * (int64_t)item, bytes));
+    if (!bytes)
+        *array = items;
     return NORMA_OK;
 }
 
-/* Lists of rows that move, and the messages that take them. */
-static norma_status allocate_moves(norma_factor_work *w)
+static norma_status place_candidate(norma_factor_candidate **out, const extents *e, double *bytes)
 {
-    const norma_factor *f = w->factor;
-    int n_processes = f->matrix->rows.n_processes;
-    w->capacity = norma_factor_capacity_local(f->n, f->block);
-    NORMA_TRY(NORMA_ALLOC(w->source, f->n));
-    for (int64_t i = 0; i < f->n; i++)
+    char *candidate = NULL;
+    NORMA_TRY(NORMA_PLACE(candidate, norma_factor_candidate_bytes_local(e->width, e->item), bytes));
+    if (!bytes)
+        *out = (void *)candidate;
+    return NORMA_OK;
+}
+
+/* The arrays that a factor keeps. */
+static norma_status place(norma_factor *f, const extents *e, double *bytes)
+{
+    NORMA_TRY(NORMA_PLACE(f->pivots, e->n, bytes));
+    NORMA_TRY(NORMA_PLACE(f->sums, e->n_local_columns + 2 * e->block, bytes));
+    return NORMA_PLACE_ROWS(f->pieces, omp_get_max_threads(), e->block, bytes);
+}
+
+/* Lists of rows that move, and the messages that take them. */
+static norma_status place_moves(norma_factor_work *w, const extents *e, double *bytes)
+{
+    const int64_t capacity = norma_factor_capacity_local(e->n, e->block);
+    NORMA_TRY(NORMA_PLACE(w->source, e->n, bytes));
+    NORMA_TRY(NORMA_PLACE(w->to, e->n, bytes));
+    NORMA_TRY(NORMA_PLACE(w->from, e->n, bytes));
+    NORMA_TRY(NORMA_PLACE(w->leaving, e->n, bytes));
+    NORMA_TRY(NORMA_PLACE(w->coming, e->n, bytes));
+    NORMA_TRY(NORMA_PLACE(w->n_leaving, 6 * (int64_t)e->grid.n_rows, bytes));
+    NORMA_TRY(place_items(&w->outgoing, capacity, 1, e->item, bytes));
+    return e->grid.n_rows > 1 ? place_items(&w->incoming, capacity, 1, e->item, bytes) : NORMA_OK;
+}
+
+static norma_status place_work(norma_factor_work *w, const extents *e, double *bytes)
+{
+    NORMA_TRY(place_moves(w, e, bytes));
+    NORMA_TRY(place_items(&w->top, e->width, e->width, e->item, bytes));
+    NORMA_TRY(place_candidate(&w->mine, e, bytes));
+    NORMA_TRY(place_candidate(&w->best, e, bytes));
+    if (e->grid.n_rows == 1)
+        return NORMA_OK;
+    return place_items(&w->upper, norma_factor_slice_local(e->block), e->width, e->item, bytes);
+}
+
+double norma_factor_bytes_local(int64_t n, int64_t block, norma_grid_shape grid, bool single)
+{
+    const norma_layout rows = {n, block, grid.n_rows};
+    const norma_layout columns = {n, block, grid.n_columns};
+    const extents e = {.n = n,
+                       .block = block,
+                       .width = block < n ? block : n,
+                       .n_local_rows = norma_layout_count_local(&rows, 0),
+                       .n_local_columns = norma_layout_count_local(&columns, 0),
+                       .grid = grid,
+                       .item = single ? sizeof(float) : sizeof(double)};
+    norma_factor f;
+    norma_factor_work w;
+    double bytes = (double)sizeof f;
+    (void)place(&f, &e, &bytes);
+    if (grid.n_rows * grid.n_columns == 1)
+        return bytes;
+    (void)place_work(&w, &e, &bytes);
+    int64_t panel = norma_factor_panel_bytes_local(e.width, e.n_local_rows, e.item);
+    /* Own panels, and those of the other ranks that this one reads. */
+    return bytes +
+           NORMA_FACTOR_PANELS * (norma_ring_bytes_local(panel, grid.n_columns) + (double)panel);
+}
+
+/* Lists of no rows; the type and the operation of candidates. */
+static void begin_work(norma_factor_work *w, const extents *e)
+{
+    int n_processes = e->grid.n_rows;
+    w->capacity = norma_factor_capacity_local(e->n, e->block);
+    w->slice = norma_factor_slice_local(e->block);
+    for (int64_t i = 0; i < e->n; i++)
         w->source[i] = i;
-    NORMA_TRY(NORMA_ALLOC(w->to, f->n));
-    NORMA_TRY(NORMA_ALLOC(w->from, f->n));
-    NORMA_TRY(NORMA_ALLOC(w->leaving, f->n));
-    NORMA_TRY(NORMA_ALLOC(w->coming, f->n));
-    NORMA_TRY(NORMA_ALLOC(w->n_leaving, 6 * (int64_t)n_processes));
     w->n_coming = w->n_leaving + n_processes;
     w->counts_out = w->n_coming + n_processes;
     w->counts_in = w->counts_out + n_processes;
     w->at_out = w->counts_in + n_processes;
     w->at_in = w->at_out + n_processes;
-    NORMA_TRY(allocate_bytes(w->capacity, item_size(f), &w->outgoing));
-    return n_processes > 1 ? allocate_bytes(w->capacity, item_size(f), &w->incoming) : NORMA_OK;
-}
-
-static norma_status allocate_work(norma_factor_work *w)
-{
-    const norma_factor *f = w->factor;
-    size_t item = item_size(f);
-    int64_t width = f->block < f->n ? f->block : f->n;
-    int64_t candidate = norma_factor_candidate_bytes_local(width, item);
-    w->slice = norma_factor_slice_local(f->block);
-    NORMA_TRY(allocate_moves(w));
-    NORMA_TRY(allocate_bytes(width * width, item, &w->top));
-    NORMA_TRY(allocate_bytes(candidate, 1, (void **)&w->mine));
-    NORMA_TRY(allocate_bytes(candidate, 1, (void **)&w->best));
-    memset(w->mine, 0, (size_t)candidate);
-    if (f->matrix->rows.n_processes == 1)
-        return NORMA_OK;
-    MPI_Type_contiguous((int)candidate, MPI_BYTE, &w->candidate);
+    if (n_processes == 1)
+        return;
+    MPI_Type_contiguous((int)norma_factor_candidate_bytes_local(e->width, e->item), MPI_BYTE,
+                        &w->candidate);
     MPI_Type_commit(&w->candidate);
     MPI_Op_create(choose_candidate, 1, &w->choose);
-    return allocate_bytes(width * w->slice, item, &w->upper);
+}
+
+static norma_status create_work(norma_factor_work *w)
+{
+    const extents e = extents_of(w->factor);
+    NORMA_TRY(place_work(w, &e, NULL));
+    begin_work(w, &e);
+    return NORMA_OK;
 }
 
 /* Collective over the grid's active ranks. */
@@ -240,9 +294,9 @@ static norma_status create_rings(norma_factor_work *w)
 {
     const norma_factor *f = w->factor;
     const norma_grid *grid = f->matrix->grid;
-    int64_t width = f->block < f->n ? f->block : f->n;
+    const extents e = extents_of(f);
     norma_ring_options options = {
-        .max_bytes = norma_factor_panel_bytes_local(width, f->matrix->n_local_rows, item_size(f)),
+        .max_bytes = norma_factor_panel_bytes_local(e.width, e.n_local_rows, e.item),
         .n_alike = NORMA_FACTOR_PANELS * grid->shape.n_rows};
     norma_status status = NORMA_OK;
     for (int p = 0; p < NORMA_FACTOR_PANELS && status == NORMA_OK; p++) {
@@ -254,15 +308,10 @@ static norma_status create_rings(norma_factor_work *w)
     return status;
 }
 
-/* Allocates the arrays that a factor keeps. */
 static norma_status allocate(norma_factor *f)
 {
-    const norma_dmat *m = f->matrix;
-    if (m->grid->row < 0)
-        return NORMA_OK;
-    NORMA_TRY(NORMA_ALLOC(f->pivots, f->n));
-    NORMA_TRY(NORMA_ALLOC(f->sums, m->n_local_columns + 2 * f->block));
-    return NORMA_ALLOC(f->pieces, f->block * omp_get_max_threads());
+    const extents e = extents_of(f);
+    return f->matrix->grid->row < 0 ? NORMA_OK : place(f, &e, NULL);
 }
 
 static void run(norma_factor_work *work)
@@ -303,7 +352,7 @@ norma_status norma_factor_create(norma_dmat *matrix, int64_t *first_bad, norma_f
     work.factor = f;
     status = allocate(f);
     if (status == NORMA_OK && grid->row >= 0 && !is_serial(f))
-        status = allocate_work(&work);
+        status = create_work(&work);
     NORMA_GOTO(status, norma_agree(grid->comm, status));
     if (grid->row >= 0 && !is_serial(f))
         status = create_rings(&work);

@@ -3,7 +3,7 @@
 #include "mpi/runtime/agree.h"
 #include "mpi/runtime/shared.h"
 #include "src/base/index.h"
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 
 /* Parts are long enough to hide what a message costs, short enough that a ring of some nodes is
  * filled soon, and few enough for the tags of three rings (MPI promises 32768). */
@@ -72,23 +72,42 @@ static void find_nodes(norma_ring *ring, int together)
     MPI_Allgather(&place, 1, MPI_INT, ring->place_of, 1, MPI_INT, ring->comm);
 }
 
-static norma_status allocate_requests(int64_t n, MPI_Request **out)
+static norma_status place_requests(int64_t n, MPI_Request **out, double *bytes)
 {
+    if (bytes) {
+        *bytes += (double)n * (double)sizeof(MPI_Request);
+        return NORMA_OK;
+    }
     *out = norma_mem_alloc(n, sizeof(MPI_Request), __FILE__, __LINE__);
     return *out ? NORMA_OK : NORMA_MEMORY;
 }
 
-static norma_status allocate(norma_ring *ring, int64_t max_bytes)
+/* Measures or allocates: src/base/mem_place.h. */
+static norma_status place(norma_ring *ring, int64_t max_bytes, double *bytes)
 {
     int64_t n_parts = norma_index_ceil_divide(max_bytes, ring->part) + 1;
-    NORMA_TRY(NORMA_ALLOC(ring->arrived, n_parts));
-    NORMA_TRY(allocate_requests(n_parts, &ring->receive));
-    NORMA_TRY(allocate_requests(n_parts, &ring->send));
-    NORMA_TRY(allocate_requests(ring->size, &ring->read));
-    NORMA_TRY(NORMA_ALLOC(ring->leader_of, ring->size));
-    NORMA_TRY(NORMA_ALLOC(ring->place_of, ring->size));
-    NORMA_TRY(NORMA_ALLOC(ring->mates, ring->size));
-    return NORMA_ALLOC(ring->buffers, ring->size);
+    NORMA_TRY(NORMA_PLACE(ring->arrived, n_parts, bytes));
+    NORMA_TRY(place_requests(n_parts, &ring->receive, bytes));
+    NORMA_TRY(place_requests(n_parts, &ring->send, bytes));
+    NORMA_TRY(place_requests(ring->size, &ring->read, bytes));
+    NORMA_TRY(NORMA_PLACE(ring->leader_of, ring->size, bytes));
+    NORMA_TRY(NORMA_PLACE(ring->place_of, ring->size, bytes));
+    NORMA_TRY(NORMA_PLACE(ring->mates, ring->size, bytes));
+    return NORMA_PLACE(ring->buffers, ring->size, bytes);
+}
+
+static norma_status place_own(norma_ring *ring, int64_t max_bytes, double *bytes)
+{
+    return NORMA_PLACE_UNSET(ring->own, max_bytes, 1, bytes);
+}
+
+double norma_ring_bytes_local(int64_t max_bytes, int size)
+{
+    norma_ring ring = {.part = norma_ring_part_local(max_bytes), .size = size};
+    double bytes = (double)sizeof ring;
+    (void)place(&ring, max_bytes, &bytes);
+    (void)place_own(&ring, max_bytes, &bytes);
+    return bytes;
 }
 
 norma_status norma_ring_create(MPI_Comm comm, const norma_ring_options *options, norma_ring **out)
@@ -106,7 +125,7 @@ norma_status norma_ring_create(MPI_Comm comm, const norma_ring_options *options,
     ring->first_tag = options->which * TAGS;
     MPI_Comm_rank(comm, &ring->rank);
     MPI_Comm_size(comm, &ring->size);
-    NORMA_GOTO(status, norma_agree(comm, allocate(ring, max_bytes)));
+    NORMA_GOTO(status, norma_agree(comm, place(ring, max_bytes, NULL)));
     MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, ring->rank, MPI_INFO_NULL, &ring->node);
     MPI_Comm_size(ring->node, &together);
     if (!norma_shared_has_room(ring->node, max_bytes * options->n_alike * together))
@@ -117,7 +136,7 @@ norma_status norma_ring_create(MPI_Comm comm, const norma_ring_options *options,
     if (ring->node_size > 1) {
         open_window(ring, max_bytes);
     } else {
-        status = NORMA_ALLOC(ring->own, max_bytes);
+        status = place_own(ring, max_bytes, NULL);
         ring->buffers[0] = ring->own;
     }
     NORMA_GOTO(status, norma_agree(comm, status));

@@ -30,6 +30,9 @@ typedef struct norma_ring_options {
 NORMA_MUST_USE norma_status norma_ring_create(MPI_Comm comm, const norma_ring_options *options,
                                               norma_ring **out);
 
+/* Bytes of a ring of `size` ranks on one of them, its own message included. Local, pure. */
+double norma_ring_bytes_local(int64_t max_bytes, int size);
+
 /* Bytes of the parts that messages of at most max_bytes travel in. Local. */
 int64_t norma_ring_part_local(int64_t max_bytes);
 

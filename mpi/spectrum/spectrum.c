@@ -79,9 +79,11 @@ static double svd_bytes(const norma_spectrum_problem *problem,
                         const norma_spectrum_options *options, const norma_spectrum_choice *c,
                         int n_threads)
 {
+    int64_t block = norma_singular_block_local(options->singular, c->n_rows, problem->n_features);
     return norma_singular_bytes_local(options->singular, c->n_rows, problem->n_features, c->grid,
                                       n_threads) +
-           norma_assemble_bytes_local(&problem->shape, n_threads) + 8 * (double)c->n_values;
+           norma_assemble_bytes_local(&problem->shape, block, false, n_threads) +
+           8 * (double)c->n_values;
 }
 
 /* auto: svd where it fits and ends in minutes. */
@@ -124,7 +126,7 @@ norma_status norma_spectrum_choose_local(const norma_spectrum_problem *problem,
         choose_method(problem, options, n_ranks, n_threads, out);
     out->fourths = sums <= most_flops_of_fourths;
     out->flops = out->fourths ? sums / 2 : 0;
-    out->bytes = norma_width_rule_bytes(problem->width, &problem->shape) +
+    out->bytes = norma_width_rule_bytes(problem->width, NORMA_RESIDUAL_NONE, &problem->shape) +
                  norma_feature_sums_bytes(&problem->shape);
     if (out->method == NORMA_SPECTRUM_SVD) {
         NORMA_TRY(norma_singular_check_local(options->singular, out->n_rows, c1, n_ranks));

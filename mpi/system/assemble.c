@@ -1,21 +1,33 @@
 #include "mpi/system/assemble.h"
 
 #include "mpi/runtime/agree.h"
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 
 #include <omp.h>
 
 /* Features whose weights a thread holds at a time. */
 #define CHUNK 16
 
-static int64_t numbers_of_thread(const norma_khatri_rao_shape *shape)
+/* Weights of a chunk, and a piece of a column where the matrix is of single precision. */
+static int64_t numbers_of_thread(const norma_khatri_rao_shape *shape, int64_t block, bool single)
 {
-    return CHUNK * (norma_khatri_rao_width_first(shape) + norma_khatri_rao_width_second(shape));
+    return CHUNK * (norma_khatri_rao_width_first(shape) + norma_khatri_rao_width_second(shape)) +
+           (single ? block : 0);
 }
 
-double norma_assemble_bytes_local(const norma_khatri_rao_shape *shape, int n_threads)
+/* Measures or allocates: src/base/mem_place.h. */
+static norma_status place(double **numbers, int64_t of_thread, int n_threads, double *bytes)
 {
-    return 8.0 * (double)n_threads * (double)numbers_of_thread(shape);
+    return NORMA_PLACE_UNSET(*numbers, n_threads, of_thread, bytes);
+}
+
+double norma_assemble_bytes_local(const norma_khatri_rao_shape *shape, int64_t block, bool single,
+                                  int n_threads)
+{
+    double *numbers = NULL;
+    double bytes = 0;
+    (void)place(&numbers, numbers_of_thread(shape, block, single), n_threads, &bytes);
+    return bytes;
 }
 
 /* Everything that columns are made from; scales are NULL in double precision. */
@@ -65,8 +77,8 @@ static void fill_columns(const source *s, const norma_dmat *matrix, int64_t colu
 static norma_status assemble(source *s, norma_dmat *matrix)
 {
     double *numbers = NULL;
-    s->n_numbers = numbers_of_thread(&s->rule->shape) + (matrix->single ? matrix->rows.block : 0);
-    norma_status status = NORMA_ALLOC(numbers, s->n_numbers * omp_get_max_threads());
+    s->n_numbers = numbers_of_thread(&s->rule->shape, matrix->rows.block, matrix->single != NULL);
+    norma_status status = place(&numbers, s->n_numbers, omp_get_max_threads(), NULL);
     NORMA_GOTO(status, norma_agree(matrix->grid->comm, status));
     if (matrix->n_local_rows == 0)
         goto done;

@@ -23,7 +23,9 @@ NORMA_MUST_USE norma_status norma_assemble_system_single(
     const norma_width_rule *rule, const norma_tensor *w1, const norma_tensor *w2,
     const double *row_scale, const double *column_scale, norma_dmat *matrix);
 
-/* Bytes that the assembly needs beside the matrix, on a rank with n_threads threads. Local. */
-double norma_assemble_bytes_local(const norma_khatri_rao_shape *shape, int n_threads);
+/* Bytes that the assembly takes beside the matrix, in blocks of `block` rows, on a rank with
+ * n_threads threads. Local, pure. */
+double norma_assemble_bytes_local(const norma_khatri_rao_shape *shape, int64_t block, bool single,
+                                  int n_threads);
 
 #endif

@@ -5,7 +5,7 @@
 #include "mpi/runtime/agree.h"
 #include "mpi/system/divide.h"
 #include "src/base/index.h"
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 
 #include <limits.h>
 #include <math.h>
@@ -82,8 +82,29 @@ static int64_t largest_count(const norma_dense_size *size, norma_grid_shape grid
     return n_local > n_work ? n_local : n_work;
 }
 
+typedef struct refinement {
+    const norma_system *system;
+    bool exact;
+    double sigma_max;
+    double *residual;   /* [n_system] */
+    double *trial;      /* [n_features] */
+    double *correction; /* [n_features] */
+    double *gradient;   /* [n_share] */
+} refinement;
+
+/* Measures or allocates: src/base/mem_place.h. */
+static norma_status place(refinement *r, int64_t n_system, int64_t n_features, int64_t n_share,
+                          double *bytes)
+{
+    NORMA_TRY(NORMA_PLACE(r->residual, n_system, bytes));
+    NORMA_TRY(NORMA_PLACE(r->trial, n_features, bytes));
+    NORMA_TRY(NORMA_PLACE(r->correction, n_features, bytes));
+    return NORMA_PLACE(r->gradient, n_share, bytes);
+}
+
 double norma_dense_bytes_local(const norma_dense_size *size, norma_grid_shape grid)
 {
+    refinement r;
     int64_t m = size->n_rows;
     int64_t n = size->n_columns;
     int64_t k = fewer(size);
@@ -95,7 +116,10 @@ double norma_dense_bytes_local(const norma_dense_size *size, norma_grid_shape gr
     if (size->vectors &&
         grid.n_rows * grid.n_columns > 1) /* PDGEMR2D sends and receives a factor */
         numbers += 2 * (double)norma_dmat_largest_share_local(k, more(size), size->block, grid);
-    return 8 * (numbers + 4 * (double)(m + n)); /* and what refines, and the triangle's scales */
+    double bytes = 8 * numbers;
+    (void)place(&r, m, n, norma_index_ceil_divide(n, (int64_t)grid.n_rows * grid.n_columns),
+                &bytes);
+    return bytes;
 }
 
 norma_status norma_dense_check_local(const norma_dense_size *size, int n_ranks)
@@ -127,16 +151,6 @@ double norma_dense_flops_local(int64_t m, int64_t n, bool vectors)
     return vectors ? 14 * more_ones * fewer_ones * fewer_ones + 8 * pow(fewer_ones, 3)
                    : 2 * more_ones * fewer_ones * fewer_ones - 2 * pow(fewer_ones, 3) / 3;
 }
-
-typedef struct refinement {
-    const norma_system *system;
-    bool exact;
-    double sigma_max;
-    double *residual;   /* [n_system] */
-    double *trial;      /* [n_features] */
-    double *correction; /* [n_features] */
-    double *gradient;   /* [n_share] */
-} refinement;
 
 /* Residual and gradient of x. */
 static norma_dense_answer measure(refinement *r, const double *x)
@@ -202,14 +216,10 @@ norma_status norma_dense_refine(const norma_system *system, norma_dense_inverse 
     refinement r = {.system = system, .exact = exact, .sigma_max = sigma_max};
     int64_t first = 0;
     int64_t n_features = norma_product_n_features_local(system->product);
-    norma_status status = NORMA_ALLOC(r.residual, system->rule->n_system);
-    if (status == NORMA_OK)
-        status = NORMA_ALLOC(r.trial, n_features);
-    if (status == NORMA_OK)
-        status = NORMA_ALLOC(r.correction, n_features);
-    if (status == NORMA_OK)
-        status = NORMA_ALLOC(r.gradient, norma_product_share_local(system->product, &first));
-    NORMA_GOTO(status, norma_agree(system->comm, status));
+    int64_t n_share = norma_product_share_local(system->product, &first);
+    norma_status status =
+        norma_agree(system->comm, place(&r, system->rule->n_system, n_features, n_share, NULL));
+    NORMA_GOTO(status, status);
     *answer = run(&r, inverse, context, x, steps);
     answer->exact = is_good(&(refinement){.system = system, .exact = true, .sigma_max = sigma_max},
                             answer, x, 200);

@@ -31,7 +31,8 @@ norma_grid_shape norma_dense_grid_local(const norma_dense_size *size, int n_rank
 /* Numbers of workspace that a rank needs for the decomposition on a grid. Local, pure. */
 int64_t norma_dense_workspace_local(const norma_dense_size *size, norma_grid_shape grid);
 
-/* Bytes of matrix, vectors and workspace on the rank that holds most, on a grid. Local, pure. */
+/* Bytes of matrix, singular vectors, workspace and refinement on the rank that holds most, on a
+ * grid. Local, pure. */
 double norma_dense_bytes_local(const norma_dense_size *size, norma_grid_shape grid);
 
 /* NORMA_LIMIT, naming the smallest number of ranks that fits, when matrix or workspace would leave

@@ -7,7 +7,7 @@
 #include "mpi/system/assemble.h"
 #include "mpi/system/single_scale.h"
 #include "src/base/index.h"
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,12 +27,27 @@ norma_grid_shape norma_lu_grid_local(int64_t n_system, int64_t block, int n_rank
     return norma_grid_choose_local(n_ranks, n_blocks, n_blocks);
 }
 
+/* Measures or allocates: src/base/mem_place.h. */
+static norma_status place_scales(norma_lu *lu, double *bytes)
+{
+    NORMA_TRY(NORMA_PLACE(lu->row_scale, lu->n, bytes));
+    return NORMA_PLACE(lu->column_scale, lu->n, bytes);
+}
+
 double norma_lu_bytes_local(const norma_khatri_rao_shape *shape, int64_t n_system, int64_t block,
                             norma_grid_shape grid, bool single, int n_threads)
 {
-    return (single ? 4 : 8) * (double)norma_dmat_largest_local(n_system, block, grid) +
-           norma_factor_bytes_local(n_system, block, grid, single) +
-           (single ? 24 * (double)n_system : 0) + norma_assemble_bytes_local(shape, n_threads);
+    norma_lu lu = {.n = n_system};
+    const int n_ranks = grid.n_rows * grid.n_columns;
+    double bytes = (double)sizeof lu;
+    bytes += (single ? 4 : 8) * (double)norma_dmat_largest_local(n_system, block, grid) +
+             norma_factor_bytes_local(n_system, block, grid, single) +
+             norma_assemble_bytes_local(shape, block, single, n_threads);
+    if (single) {
+        (void)place_scales(&lu, &bytes);
+        bytes += norma_single_scale_bytes_local(shape, norma_index_ceil_divide(n_system, n_ranks));
+    }
+    return bytes;
 }
 
 /* The factors in place. */
@@ -59,10 +74,7 @@ static norma_status assemble(norma_lu *lu, const norma_system *system)
 
 static norma_status assemble_single(norma_lu *lu, const norma_system *system)
 {
-    norma_status status = NORMA_ALLOC(lu->row_scale, lu->n);
-    if (status == NORMA_OK)
-        status = NORMA_ALLOC(lu->column_scale, lu->n);
-    NORMA_TRY(norma_agree(lu->comm, status));
+    NORMA_TRY(norma_agree(lu->comm, place_scales(lu, NULL)));
     NORMA_TRY(norma_single_scale(system, lu->row_scale, lu->column_scale));
     return norma_assemble_system_single(system->rule, system->problem->w1, system->problem->w2,
                                         lu->row_scale, lu->column_scale, lu->matrix);

@@ -1,7 +1,7 @@
 #include "mpi/system/single_scale.h"
 
 #include "mpi/runtime/agree.h"
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,6 +11,7 @@
 
 typedef struct work {
     const norma_system *system;
+    int64_t n_share;           /* features of this rank */
     int64_t n_first, n_second; /* weights of a feature in either layer */
     int64_t c0, c2;            /* channels of both */
     double *first, *second;    /* [CHUNK][n_first], [CHUNK][n_second] */
@@ -98,24 +99,38 @@ static void scale_rows(const work *w, const double *column_scale, double *row_sc
         row_scale[row] = inverse_power(rule->closing * largest(column_scale, rule->n_system));
 }
 
-static norma_status allocate(work *w)
+static work sizes_of(const norma_khatri_rao_shape *shape, int64_t n_share)
 {
-    int64_t start = 0;
-    NORMA_TRY(NORMA_ALLOC(w->first, CHUNK * w->n_first));
-    NORMA_TRY(NORMA_ALLOC(w->second, CHUNK * w->n_second));
-    NORMA_TRY(NORMA_ALLOC(w->columns, norma_product_share_local(w->system->product, &start)));
-    return NORMA_ALLOC(w->channels, w->c2 + w->c0);
+    return (work){.n_share = n_share,
+                  .n_first = norma_khatri_rao_width_first(shape),
+                  .n_second = norma_khatri_rao_width_second(shape),
+                  .c0 = shape->n_channels_in,
+                  .c2 = shape->n_channels_out};
+}
+
+/* Measures or allocates: src/base/mem_place.h. */
+static norma_status place(work *w, double *bytes)
+{
+    NORMA_TRY(NORMA_PLACE_UNSET(w->first, CHUNK, w->n_first, bytes));
+    NORMA_TRY(NORMA_PLACE_UNSET(w->second, CHUNK, w->n_second, bytes));
+    NORMA_TRY(NORMA_PLACE(w->columns, w->n_share, bytes));
+    return NORMA_PLACE(w->channels, w->c2 + w->c0, bytes);
+}
+
+double norma_single_scale_bytes_local(const norma_khatri_rao_shape *shape, int64_t n_share)
+{
+    work w = sizes_of(shape, n_share);
+    double bytes = 0;
+    (void)place(&w, &bytes);
+    return bytes;
 }
 
 norma_status norma_single_scale(const norma_system *system, double *row_scale, double *column_scale)
 {
-    const norma_khatri_rao_shape *shape = &system->rule->shape;
-    work w = {.system = system,
-              .n_first = norma_khatri_rao_width_first(shape),
-              .n_second = norma_khatri_rao_width_second(shape),
-              .c0 = shape->n_channels_in,
-              .c2 = shape->n_channels_out};
-    norma_status status = norma_agree(system->comm, allocate(&w));
+    int64_t start = 0;
+    work w = sizes_of(&system->rule->shape, norma_product_share_local(system->product, &start));
+    w.system = system;
+    norma_status status = norma_agree(system->comm, place(&w, NULL));
     if (status == NORMA_OK) {
         scale_share(&w);
         MPI_Allreduce(MPI_IN_PLACE, w.channels, (int)(w.c2 + w.c0), MPI_DOUBLE, MPI_MAX,

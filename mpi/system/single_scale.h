@@ -16,4 +16,7 @@
 NORMA_MUST_USE norma_status norma_single_scale(const norma_system *system, double *row_scale,
                                                double *column_scale);
 
+/* Bytes that it takes on a rank with n_share features. Local, pure. */
+double norma_single_scale_bytes_local(const norma_khatri_rao_shape *shape, int64_t n_share);
+
 #endif

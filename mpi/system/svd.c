@@ -10,7 +10,7 @@
 #include "mpi/system/dense.h"
 #include "mpi/system/divide.h"
 #include "mpi/system/lu_condition.h"
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 
 #include <float.h>
 #include <math.h>
@@ -85,6 +85,28 @@ void norma_svd_apply_inverse(void *context, const double *b, double *x)
     apply_transpose(w, w->right, w->along, x);
 }
 
+/* Measures or allocates: src/base/mem_place.h. */
+static norma_status place(norma_svd *w, double *bytes)
+{
+    NORMA_TRY(NORMA_PLACE(w->sigma, w->k, bytes));
+    return NORMA_PLACE(w->along, w->k, bytes);
+}
+
+static norma_status place_integers(int64_t m, int64_t n, int **integers, double *bytes)
+{
+    return NORMA_PLACE(*integers, norma_divide_integers_local(m, n), bytes);
+}
+
+double norma_svd_bytes_local(int64_t n_system, int64_t n_features)
+{
+    norma_svd w = {.k = n_system < n_features ? n_system : n_features};
+    int *integers = NULL;
+    double bytes = (double)sizeof w;
+    (void)place(&w, &bytes);
+    (void)place_integers(n_system, n_features, &integers, &bytes);
+    return bytes;
+}
+
 /* By divide and conquer, on the rank that holds all of a; *good says on all ranks that it is. */
 static norma_status divide(const norma_svd *w, norma_dmat *a, double *buffer, bool *good)
 {
@@ -93,7 +115,7 @@ static norma_status divide(const norma_svd *w, norma_dmat *a, double *buffer, bo
     bool alone = w->grid->row >= 0;
     norma_status status = NORMA_OK;
     if (alone)
-        status = NORMA_ALLOC(integers, norma_divide_integers_local(w->m, w->n));
+        status = place_integers(w->m, w->n, &integers, NULL);
     if (alone && status == NORMA_OK) {
         const norma_divide_matrices matrices = {.m = (int)w->m,
                                                 .n = (int)w->n,
@@ -286,10 +308,7 @@ static norma_status start(norma_svd *w)
     const norma_dense_size size = size_of(w, w->m);
     MPI_Comm_size(w->system->comm, &n_ranks);
     NORMA_TRY(norma_dense_check_local(&size, n_ranks));
-    norma_status status = NORMA_ALLOC(w->sigma, w->k);
-    if (status == NORMA_OK)
-        status = NORMA_ALLOC(w->along, w->k);
-    NORMA_TRY(norma_agree(w->system->comm, status));
+    NORMA_TRY(norma_agree(w->system->comm, place(w, NULL)));
     return norma_grid_create(w->system->comm, norma_dense_grid_local(&size, n_ranks), &w->grid);
 }
 

@@ -36,6 +36,10 @@ void norma_svd_apply_inverse(void *context, const double *b, double *x);
  * vectors before: only the values may be used after it. Collective. */
 NORMA_MUST_USE norma_status norma_svd_measure_rows(norma_svd *svd, norma_layer_solution *solution);
 
+/* Bytes of values and vectors beside the matrices and the workspace of norma_dense_bytes_local, on
+ * the rank that holds most. Local, pure. */
+double norma_svd_bytes_local(int64_t n_system, int64_t n_features);
+
 /* Frees and nulls; NULL is allowed. Collective. */
 void norma_svd_destroy(norma_svd **svd);
 

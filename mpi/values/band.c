@@ -2,7 +2,7 @@
 
 #include "mpi/runtime/agree.h"
 #include "mpi/values/reflector.h"
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 
 #include <cblas.h>
 #include <string.h>
@@ -225,21 +225,28 @@ static int64_t left_numbers(int64_t n_local_rows, int64_t smaller_extent, int64_
     return panels > band ? panels : band;
 }
 
+/* Measures or allocates, for a matrix of which the smaller extent is `least`: src/base/mem_place.h.
+ */
+static norma_status place(reduction *w, int64_t n_local_rows, int64_t n_local_columns,
+                          int64_t least, double *bytes)
+{
+    const int64_t block = w->block;
+    NORMA_TRY(NORMA_PLACE_UNSET(w->left, left_numbers(n_local_rows, least, block), 1, bytes));
+    NORMA_TRY(NORMA_PLACE_UNSET(w->right, 2 * block, n_local_columns, bytes));
+    NORMA_TRY(NORMA_PLACE_UNSET(w->t_left, block, block, bytes));
+    NORMA_TRY(NORMA_PLACE_UNSET(w->t_right, block, block, bytes));
+    NORMA_TRY(NORMA_PLACE_ROWS(w->triangle, block, block, bytes));
+    return NORMA_PLACE_UNSET(w->work, norma_reflector_work_local(block), 1, bytes);
+}
+
 static norma_status create_local(norma_dmat *a, reduction *w)
 {
-    int64_t block = a->rows.block;
     *w = (reduction){.a = a,
                      .along_row = MPI_COMM_NULL,
                      .along_column = MPI_COMM_NULL,
-                     .block = block,
+                     .block = a->rows.block,
                      .shift = a->rows.n < a->columns.n ? 1 : 0};
-    NORMA_TRY(NORMA_ALLOC(w->left,
-                          left_numbers(a->n_local_rows, smaller(a->rows.n, a->columns.n), block)));
-    NORMA_TRY(NORMA_ALLOC(w->right, 2 * block * a->n_local_columns));
-    NORMA_TRY(NORMA_ALLOC(w->t_left, block * block));
-    NORMA_TRY(NORMA_ALLOC(w->t_right, block * block));
-    NORMA_TRY(NORMA_CALLOC(w->triangle, block * block));
-    return NORMA_ALLOC(w->work, norma_reflector_work_local(block));
+    return place(w, a->n_local_rows, a->n_local_columns, smaller(a->rows.n, a->columns.n), NULL);
 }
 
 static void destroy(reduction *w)
@@ -275,9 +282,9 @@ double norma_band_bytes_local(int64_t n_rows, int64_t n_columns, int64_t block,
 {
     const norma_layout rows = {n_rows, block, grid.n_rows};
     const norma_layout columns = {n_columns, block, grid.n_columns};
-    int64_t n = smaller(n_rows, n_columns);
-    return 8 * ((double)left_numbers(norma_layout_count_local(&rows, 0), n, block) +
-                2 * (double)block * (double)norma_layout_count_local(&columns, 0) +
-                3 * (double)(block * block) + (double)norma_reflector_work_local(block) +
-                (double)n * (double)(block + 1));
+    reduction w = {.block = block};
+    double bytes = 0;
+    (void)place(&w, norma_layout_count_local(&rows, 0), norma_layout_count_local(&columns, 0),
+                smaller(n_rows, n_columns), &bytes);
+    return bytes;
 }

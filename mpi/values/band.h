@@ -22,7 +22,7 @@
  * matrix->grid->comm. Squares of the entries, summed, must stay within the range of doubles. */
 NORMA_MUST_USE norma_status norma_band_reduce(norma_dmat *matrix, double *band);
 
-/* Bytes of panels and band on the rank that holds most, beside the matrix. Local, pure. */
+/* Bytes that it allocates on the rank that holds most. Local, pure. */
 double norma_band_bytes_local(int64_t n_rows, int64_t n_columns, int64_t block,
                               norma_grid_shape grid);
 

@@ -2,7 +2,7 @@
 
 #include "mpi/values/chase_kernels.h"
 #include "src/base/cpu.h"
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 
 #include <omp.h>
 #include <sched.h>
@@ -127,20 +127,31 @@ static void fill_in(chase *w, const double *band)
             w->base[c * w->lead + c - d] = band[c * (w->width + 1) + w->width - d];
 }
 
-static int64_t filled_numbers(int64_t n, int64_t width)
+static chase sizes_of(int64_t n, int64_t width)
 {
-    return n * (3 * width + 1) + 3 * width;
+    return (chase){.n = n, .width = width, .lead = 3 * width, .group = choose_group(width)};
+}
+
+static int64_t count_groups(const chase *w)
+{
+    return (w->n - 1 + w->group - 1) / w->group;
+}
+
+/* Measures or allocates: src/base/mem_place.h. */
+static norma_status place(chase *w, int n_threads, double *bytes)
+{
+    NORMA_TRY(NORMA_PLACE(w->filled, w->n * (3 * w->width + 1) + 3 * w->width, bytes));
+    NORMA_TRY(NORMA_PLACE(w->reached, count_groups(w), bytes));
+    return NORMA_PLACE_UNSET(w->space, n_threads, space_numbers(w->width, w->group), bytes);
 }
 
 norma_status norma_chase_bidiagonal_local(int64_t n, int64_t width, const double *band,
                                           double *diagonal, double *beside)
 {
-    chase w = {.n = n, .width = width, .lead = 3 * width, .group = choose_group(width)};
-    int64_t n_groups = (n - 1 + w.group - 1) / w.group;
-    norma_status status = NORMA_CALLOC(w.filled, filled_numbers(n, width));
+    chase w = sizes_of(n, width);
+    int64_t n_groups = count_groups(&w);
+    norma_status status = place(&w, omp_get_max_threads(), NULL);
     NORMA_GOTO(status, status);
-    NORMA_GOTO(status, NORMA_CALLOC(w.reached, n_groups));
-    NORMA_GOTO(status, NORMA_ALLOC(w.space, omp_get_max_threads() * space_numbers(width, w.group)));
     w.base = w.filled + 2 * width;
     w.kernels = choose_kernels();
     fill_in(&w, band);
@@ -163,7 +174,8 @@ done:
 
 double norma_chase_bytes_local(int64_t n, int64_t width, int n_threads)
 {
-    int64_t group = choose_group(width);
-    return 8 * ((double)filled_numbers(n, width) + (double)n / (double)group + 1 +
-                (double)n_threads * (double)space_numbers(width, group));
+    chase w = sizes_of(n, width);
+    double bytes = 0;
+    (void)place(&w, n_threads, &bytes);
+    return bytes;
 }

@@ -5,7 +5,7 @@
 #include "mpi/values/band.h"
 #include "mpi/values/chase.h"
 #include "src/base/index.h"
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 
 #include <limits.h>
 #include <math.h>
@@ -146,6 +146,19 @@ static norma_status run_library_local(const norma_dmat *a, double *sigma)
     return status;
 }
 
+/* The band, and what the values of the bidiagonal matrix take. Measure or allocate:
+ * src/base/mem_place.h. */
+static norma_status place_band(int64_t n, int64_t block, double **band, double *bytes)
+{
+    return NORMA_PLACE_UNSET(*band, n, block + 1, bytes);
+}
+
+static norma_status place_finish(int64_t n, double **beside, double **work, double *bytes)
+{
+    NORMA_TRY(NORMA_PLACE(*beside, n, bytes));
+    return NORMA_PLACE_UNSET(*work, 4, n, bytes);
+}
+
 /* Chases the band and finds the values of what is left; on rank 0. */
 static norma_status finish_local(int64_t n, int64_t width, const double *band, double *sigma)
 {
@@ -153,9 +166,8 @@ static norma_status finish_local(int64_t n, int64_t width, const double *band, d
     double *work = NULL;
     int size = (int)n;
     int info = 0;
-    norma_status status = NORMA_CALLOC(beside, n);
+    norma_status status = place_finish(n, &beside, &work, NULL);
     NORMA_GOTO(status, status);
-    NORMA_GOTO(status, NORMA_ALLOC(work, 4 * n));
     NORMA_GOTO(status, norma_chase_bidiagonal_local(n, width, band, sigma, beside));
     dlasq1_(&size, sigma, beside, work, &info);
     if (info != 0)
@@ -177,7 +189,7 @@ static norma_status run_two_stage(norma_dmat *a, double *sigma)
     MPI_Comm_rank(a->grid->comm, &rank);
     norma_status status = NORMA_OK;
     if (rank == 0)
-        status = NORMA_ALLOC(band, n * (a->rows.block + 1));
+        status = place_band(n, a->rows.block, &band, NULL);
     NORMA_GOTO(status, norma_agree(a->grid->comm, status));
     NORMA_GOTO(status, norma_band_reduce(a, band));
     if (rank == 0)
@@ -231,8 +243,12 @@ double norma_singular_bytes_local(norma_singular_method method, int64_t n_rows, 
     if (norma_singular_choose_local(method, n_rows, n_columns) == NORMA_SINGULAR_LIBRARY)
         return matrix + 8 * library_numbers(n_rows, n_columns, block, grid);
     double first = norma_band_bytes_local(n_rows, n_columns, block, grid);
-    double second = norma_chase_bytes_local(n, block, n_threads) + 8.0 * (double)(n * (block + 6));
-    return matrix + (first > second ? first : second);
+    double second = norma_chase_bytes_local(n, block, n_threads);
+    double band = 0;
+    double *array = NULL;
+    (void)place_band(n, block, &array, &band);
+    (void)place_finish(n, &array, &array, &second);
+    return matrix + band + (first > second ? first : second);
 }
 
 double norma_singular_flops_local(int64_t n_rows, int64_t n_columns)

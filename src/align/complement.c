@@ -1,6 +1,6 @@
 #include "src/align/complement.h"
 
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 
 #include <float.h>
 #include <math.h>
@@ -40,12 +40,23 @@ static int64_t buffer_length(int64_t n_rows, int64_t n_columns)
     return (most + 66 + BLOCK) * BLOCK + 3 * n_columns;
 }
 
-static norma_status allocate(work *w)
+static int64_t smaller(int64_t a, int64_t b)
 {
-    NORMA_TRY(NORMA_ALLOC(w->matrix, (int64_t)w->n_rows * w->n_columns));
-    NORMA_TRY(NORMA_ALLOC(w->tau, w->n_least));
-    NORMA_TRY(NORMA_ALLOC(w->buffer, w->n_buffer));
-    return NORMA_CALLOC(w->whole, w->n_columns);
+    return a < b ? a : b;
+}
+
+/* Measures or allocates: src/base/mem_place.h. */
+static norma_status place(work *w, int64_t n_rows, int64_t n_columns, double *bytes)
+{
+    NORMA_TRY(NORMA_PLACE_UNSET(w->matrix, n_columns, n_rows, bytes));
+    NORMA_TRY(NORMA_PLACE(w->tau, smaller(n_rows, n_columns), bytes));
+    NORMA_TRY(NORMA_PLACE_UNSET(w->buffer, buffer_length(n_rows, n_columns), 1, bytes));
+    return NORMA_PLACE(w->whole, n_columns, bytes);
+}
+
+static norma_status place_basis(norma_align_complement *out, double *bytes)
+{
+    return NORMA_PLACE_ROWS(out->basis, out->n_parts, out->n_rows, bytes);
 }
 
 /* True where R of the plain factorization shows that the rank is full. */
@@ -89,7 +100,7 @@ static norma_status form(work *w, norma_align_complement *out)
 {
     int info = 0;
     int n_parts = (int)out->n_parts;
-    NORMA_TRY(NORMA_CALLOC(out->basis, out->n_parts * out->n_rows));
+    NORMA_TRY(place_basis(out, NULL));
     for (int64_t s = 0; s < out->n_parts; s++)
         out->basis[s * out->n_rows + out->rank + s] = 1;
     if (n_parts == 0 || out->rank == 0)
@@ -115,10 +126,10 @@ norma_status norma_align_complement_init(int64_t n_rows, int64_t n_columns, norm
                           (long long)n_rows, (long long)n_columns);
     w.n_rows = (int)n_rows;
     w.n_columns = (int)n_columns;
-    w.n_least = (int)(n_rows < n_columns ? n_rows : n_columns);
+    w.n_least = (int)smaller(n_rows, n_columns);
     w.n_buffer = (int)n_buffer;
     out->n_rows = n_rows;
-    NORMA_GOTO(status, allocate(&w));
+    NORMA_GOTO(status, place(&w, n_rows, n_columns, NULL));
     NORMA_GOTO(status, factor_plainly(&w, &full));
     out->rank = n_columns;
     if (!full)
@@ -135,11 +146,12 @@ done:
 
 double norma_align_complement_bytes(int64_t n_rows, int64_t n_columns)
 {
-    double least = (double)(n_rows < n_columns ? n_rows : n_columns);
-    double parts = (double)n_rows - least;
-    return 8 * ((double)n_rows * ((double)n_columns + parts) + least +
-                (double)buffer_length(n_rows, n_columns)) +
-           4 * (double)n_columns;
+    norma_align_complement out = {.n_rows = n_rows, .n_parts = n_rows - smaller(n_rows, n_columns)};
+    double bytes = 0;
+    work w;
+    (void)place(&w, n_rows, n_columns, &bytes);
+    (void)place_basis(&out, &bytes);
+    return bytes;
 }
 
 void norma_align_complement_clear(norma_align_complement *complement)

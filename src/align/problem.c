@@ -1,6 +1,6 @@
 #include "src/align/problem.h"
 
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 
 #include <cblas.h>
 #include <float.h>
@@ -38,11 +38,24 @@ static bool find_places(const norma_align_complement *complement, int64_t n_chan
     return single;
 }
 
+/* Measures or allocates: src/base/mem_place.h. lacks[n_rows]. */
+static norma_status place(norma_align_problem *p, int64_t n_rows, double **lacks, double *bytes)
+{
+    NORMA_TRY(NORMA_PLACE_UNSET(p->parts, p->n_channels * p->n_channels, p->n_parts, bytes));
+    NORMA_TRY(NORMA_PLACE(p->weights, p->n_channels, bytes));
+    return NORMA_PLACE(*lacks, n_rows, bytes);
+}
+
+static norma_status place_misses(norma_align_problem *p, double *bytes)
+{
+    return NORMA_PLACE_ROWS(p->misses, p->n_channels, p->n_channels, bytes);
+}
+
 static norma_status count_misses(const double *lacks, int64_t row, const double *target,
                                  norma_align_problem *out)
 {
     int64_t c2 = out->n_channels;
-    NORMA_TRY(NORMA_ALLOC(out->misses, c2 * c2));
+    NORMA_TRY(place_misses(out, NULL));
     for (int64_t i = 0; i < c2; i++)
         for (int64_t p = 0; p < c2; p++) {
             double count = 0;
@@ -68,9 +81,7 @@ norma_status norma_align_problem_init(const norma_align_complement *complement, 
     out->n_channels = n_channels;
     out->n_parts = n_parts;
     out->target2 = square(target, n);
-    NORMA_GOTO(status, NORMA_ALLOC(out->parts, n_channels * n_channels * n_parts));
-    NORMA_GOTO(status, NORMA_CALLOC(out->weights, n_channels));
-    NORMA_GOTO(status, NORMA_ALLOC(lacks, n));
+    NORMA_GOTO(status, place(out, n, &lacks, NULL));
     for (int64_t i = 0; i < n_channels && n_parts > 0; i++)
         cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)n_parts, (int)n_channels,
                     (int)row, 1.0, complement->basis + i * row, (int)n, target, (int)row, 0.0,
@@ -104,10 +115,14 @@ norma_status norma_align_problem_subtract(const norma_align_complement *compleme
     return NORMA_OK;
 }
 
-double norma_align_problem_bytes(int64_t n_channels, int64_t n_parts)
+double norma_align_problem_bytes(int64_t n_rows, int64_t n_channels, int64_t n_parts)
 {
-    double c2 = (double)n_channels;
-    return 8 * (c2 * c2 * ((double)n_parts + 1) + c2);
+    norma_align_problem p = {.n_channels = n_channels, .n_parts = n_parts};
+    double *lacks = NULL;
+    double bytes = 0;
+    (void)place(&p, n_rows, &lacks, &bytes);
+    (void)place_misses(&p, &bytes);
+    return bytes;
 }
 
 void norma_align_problem_clear(norma_align_problem *problem)

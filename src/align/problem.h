@@ -38,8 +38,9 @@ NORMA_MUST_USE norma_status norma_align_problem_subtract(const norma_align_compl
                                                          const double *less,
                                                          norma_align_problem *problem);
 
-/* Bytes that it keeps. */
-double norma_align_problem_bytes(int64_t n_channels, int64_t n_parts);
+/* Bytes that norma_align_problem_init takes for a complement of n_rows rows, where features are
+ * single weights: the most. Pure. */
+double norma_align_problem_bytes(int64_t n_rows, int64_t n_channels, int64_t n_parts);
 
 void norma_align_problem_clear(norma_align_problem *problem);
 

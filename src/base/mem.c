@@ -1,10 +1,13 @@
 #include "src/base/mem.h"
 
+#include "src/base/mem_count.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 static atomic_int_fast64_t live;
+static atomic_int_fast64_t taken;
 
 void *norma_mem_alloc(int64_t n, size_t size, const char *file, int line)
 {
@@ -21,6 +24,7 @@ void *norma_mem_alloc(int64_t n, size_t size, const char *file, int line)
         return NULL;
     }
     atomic_fetch_add(&live, 1);
+    atomic_fetch_add_explicit(&taken, (int_fast64_t)bytes, memory_order_relaxed);
     return p;
 }
 
@@ -64,4 +68,9 @@ void norma_mem_free(void *p)
 int64_t norma_mem_live(void)
 {
     return (int64_t)atomic_load(&live);
+}
+
+int64_t norma_mem_count_bytes(void)
+{
+    return (int64_t)atomic_load_explicit(&taken, memory_order_relaxed);
 }

@@ -20,6 +20,12 @@
 /* The same for n rows of m elements, whose product may be beyond int64_t where it is measured. */
 #define NORMA_PLACE_ROWS(pointer, n, m, bytes)                                                     \
     ((bytes) ? (*(bytes) += (double)(n) * (double)(m) * (double)sizeof *(pointer), NORMA_OK)       \
-             : NORMA_CALLOC(pointer, (n) * (m)))
+             : NORMA_CALLOC(pointer, (int64_t)(n) * (int64_t)(m)))
+
+/* The same with undefined contents (NORMA_ALLOC): large arrays that threads are the first to fill,
+ * and arrays that are written before they are read. */
+#define NORMA_PLACE_UNSET(pointer, n, m, bytes)                                                    \
+    ((bytes) ? (*(bytes) += (double)(n) * (double)(m) * (double)sizeof *(pointer), NORMA_OK)       \
+             : NORMA_ALLOC(pointer, (int64_t)(n) * (int64_t)(m)))
 
 #endif

@@ -1,6 +1,6 @@
 #include "src/base/cpu.h"
 #include "src/base/index.h"
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 #include "src/features/khatri_rao_state.h"
 
 #include <omp.h>
@@ -54,17 +54,6 @@ static norma_khatri_rao_sizes sizes_of(const norma_khatri_rao_shape *shape, int6
     return s;
 }
 
-double norma_khatri_rao_bytes(const norma_khatri_rao_shape *shape, int64_t n_features,
-                              const norma_khatri_rao_mode *mode)
-{
-    const norma_khatri_rao_sizes s = sizes_of(shape, n_features, mode);
-    double stored = (double)(mode->regenerated ? s.block : s.part);
-    double matrix = (double)s.wide * (double)s.narrow;
-    double a_thread = stored * (double)(s.wide + s.narrow) + (double)(s.block * s.narrow) + matrix;
-    double drawn = (double)(kernels_of(mode->single)->tile * (s.n_wide + s.n_narrow) + s.block);
-    return (double)s.real * (s.n_threads * a_thread + matrix) + 8 * s.n_threads * drawn;
-}
-
 /* Where number w of a thread's packed row is among the wide ones. */
 static int64_t wide_place(const norma_khatri_rao *kr, int64_t row, int64_t w)
 {
@@ -108,17 +97,33 @@ void norma_khatri_rao_pack(const norma_khatri_rao *kr, const norma_khatri_rao_wo
     }
 }
 
-static norma_status allocate_worker(const norma_khatri_rao *kr, norma_khatri_rao_worker *w)
+/* Measures or allocates: src/base/mem_place.h. */
+static norma_status place_worker(const norma_khatri_rao *kr, norma_khatri_rao_worker *w,
+                                 double *bytes)
 {
     const norma_khatri_rao_sizes *s = &kr->size;
     const int64_t real = s->real;
     int64_t held = kr->mode.regenerated ? s->block : s->part;
-    NORMA_TRY(NORMA_ALLOC(w->wide, held * s->wide * real));
-    NORMA_TRY(NORMA_ALLOC(w->narrow, held * s->narrow * real));
-    NORMA_TRY(NORMA_ALLOC(w->scaled, s->block * s->narrow * real));
-    NORMA_TRY(NORMA_ALLOC(w->folded, s->wide * s->narrow * real));
-    NORMA_TRY(NORMA_ALLOC(w->factors, s->block));
-    return NORMA_ALLOC(w->drawn, kr->kernels->tile * (s->n_wide + s->n_narrow));
+    NORMA_TRY(NORMA_PLACE_UNSET(w->wide, held, s->wide * real, bytes));
+    NORMA_TRY(NORMA_PLACE_UNSET(w->narrow, held, s->narrow * real, bytes));
+    NORMA_TRY(NORMA_PLACE_UNSET(w->scaled, s->block, s->narrow * real, bytes));
+    NORMA_TRY(NORMA_PLACE_UNSET(w->folded, s->wide, s->narrow * real, bytes));
+    NORMA_TRY(NORMA_PLACE_UNSET(w->factors, s->block, 1, bytes));
+    return NORMA_PLACE_UNSET(w->drawn, kr->kernels->tile, s->n_wide + s->n_narrow, bytes);
+}
+
+static norma_status place(norma_khatri_rao *kr, double *bytes)
+{
+    const norma_khatri_rao_sizes *s = &kr->size;
+    norma_khatri_rao_worker measured;
+    NORMA_TRY(NORMA_PLACE(kr->workers, s->n_threads, bytes));
+    for (int t = 0; t < s->n_threads; t++)
+        NORMA_TRY(place_worker(kr, bytes ? &measured : &kr->workers[t], bytes));
+    NORMA_TRY(NORMA_PLACE_ROWS(kr->unfolded, s->wide, s->narrow * s->real, bytes));
+    NORMA_TRY(NORMA_PLACE(kr->column_start, s->n_narrow, bytes));
+    NORMA_TRY(NORMA_PLACE(kr->column_step, s->n_narrow, bytes));
+    return NORMA_PLACE_ROWS(kr->tap, norma_kernel_taps(kr->shape.kernel.second),
+                            norma_kernel_taps(kr->shape.kernel.first), bytes);
 }
 
 /* Panels have two vectors, the last one where their number is odd. */
@@ -130,23 +135,34 @@ static void place_column(norma_khatri_rao *kr, int64_t c)
     kr->column_start[c] = (kr->size.wide - 1) * lanes * start + c;
 }
 
-static norma_status allocate(norma_khatri_rao *kr)
+static void fill_tables(norma_khatri_rao *kr)
 {
     int64_t n_first = norma_kernel_taps(kr->shape.kernel.first);
     int64_t n_second = norma_kernel_taps(kr->shape.kernel.second);
-    NORMA_TRY(NORMA_CALLOC(kr->workers, kr->size.n_threads));
-    for (int t = 0; t < kr->size.n_threads; t++)
-        NORMA_TRY(allocate_worker(kr, &kr->workers[t]));
-    NORMA_TRY(NORMA_CALLOC(kr->unfolded, kr->size.wide * kr->size.narrow * kr->size.real));
-    NORMA_TRY(NORMA_ALLOC(kr->column_start, kr->size.n_narrow));
-    NORMA_TRY(NORMA_ALLOC(kr->column_step, kr->size.n_narrow));
     for (int64_t c = 0; c < kr->size.n_narrow; c++)
         place_column(kr, c);
-    NORMA_TRY(NORMA_ALLOC(kr->tap, n_first * n_second));
     for (int64_t p = 0; p < n_second; p++)
         for (int64_t q = 0; q < n_first; q++)
             kr->tap[p * n_first + q] = norma_kernel_composite_tap(&kr->shape.kernel, q, p);
-    return NORMA_OK;
+}
+
+static norma_khatri_rao describe(const norma_khatri_rao_shape *shape, int64_t n_features,
+                                 const norma_khatri_rao_mode *mode)
+{
+    return (norma_khatri_rao){.shape = *shape,
+                              .mode = *mode,
+                              .kernels = kernels_of(mode->single),
+                              .n_features = n_features,
+                              .size = sizes_of(shape, n_features, mode)};
+}
+
+double norma_khatri_rao_bytes(const norma_khatri_rao_shape *shape, int64_t n_features,
+                              const norma_khatri_rao_mode *mode)
+{
+    norma_khatri_rao kr = describe(shape, n_features, mode);
+    double bytes = (double)sizeof kr;
+    (void)place(&kr, &bytes);
+    return bytes;
 }
 
 norma_status norma_khatri_rao_create(const norma_khatri_rao_shape *shape, int64_t n_features,
@@ -158,17 +174,14 @@ norma_status norma_khatri_rao_create(const norma_khatri_rao_shape *shape, int64_
     if (status != NORMA_OK)
         return status;
     NORMA_GOTO(status, NORMA_CALLOC(kr, 1));
-    kr->shape = *shape;
+    *kr = describe(shape, n_features, mode);
     kr->source = *source;
-    kr->mode = *mode;
     if (!mode->single || mode->unit_first == 0)
         kr->mode.unit_first = 1;
     if (!mode->single || mode->unit_second == 0)
         kr->mode.unit_second = 1;
-    kr->kernels = kernels_of(mode->single);
-    kr->n_features = n_features;
-    kr->size = sizes_of(shape, n_features, mode);
-    NORMA_GOTO(status, allocate(kr));
+    NORMA_GOTO(status, place(kr, NULL));
+    fill_tables(kr);
 #pragma omp parallel for schedule(static, 1) num_threads(kr->size.n_threads)
     for (int t = 0; t < kr->size.n_threads; t++) {
         norma_khatri_rao_worker *w = &kr->workers[t];

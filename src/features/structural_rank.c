@@ -1,6 +1,6 @@
 #include "src/features/structural_rank.h"
 
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 
 #include <string.h>
 
@@ -211,50 +211,56 @@ static void search(norma_structural *s, int64_t start)
 
 /* --- building -------------------------------------------------------------------------------- */
 
-static norma_status grow(norma_structural *s, int64_t n_room)
+/* Room for features. Measures or allocates: src/base/mem_place.h. */
+static norma_status place_room(norma_structural *s, int64_t n_room, double *bytes)
 {
-    int64_t *row_of = NULL;
-    unsigned char *support1 = NULL;
-    unsigned char *support2 = NULL;
-    norma_status status = NORMA_ALLOC(row_of, s->n_fixed + n_room);
-    NORMA_GOTO(status, status);
-    NORMA_GOTO(status, NORMA_ALLOC(support1, n_room * s->width_first));
-    NORMA_GOTO(status, NORMA_ALLOC(support2, n_room * s->width_second));
-    if (s->row_of)
-        memcpy(row_of, s->row_of, (size_t)(s->n_fixed + s->n_features) * sizeof *row_of);
-    if (s->n_features > 0) {
-        memcpy(support1, s->support1, (size_t)(s->n_features * s->width_first));
-        memcpy(support2, s->support2, (size_t)(s->n_features * s->width_second));
-    }
+    NORMA_TRY(NORMA_PLACE(s->row_of, s->n_fixed + n_room, bytes));
+    NORMA_TRY(NORMA_PLACE_UNSET(s->support1, n_room, s->width_first, bytes));
+    return NORMA_PLACE_UNSET(s->support2, n_room, s->width_second, bytes);
+}
+
+static void free_room(norma_structural *s)
+{
     NORMA_FREE(s->row_of);
     NORMA_FREE(s->support1);
     NORMA_FREE(s->support2);
-    s->row_of = row_of;
-    s->support1 = support1;
-    s->support2 = support2;
-    s->n_room = n_room;
-    return NORMA_OK;
-done:
-    NORMA_FREE(support2);
-    NORMA_FREE(support1);
-    NORMA_FREE(row_of);
-    return status;
 }
 
-static norma_status allocate(norma_structural *s)
+static norma_status grow(norma_structural *s, int64_t n_room)
 {
-    const norma_kernel *kernel = &s->rule->shape.kernel;
-    NORMA_TRY(NORMA_ALLOC(s->order, s->n_rows));
-    NORMA_TRY(NORMA_ALLOC(s->position, s->n_rows));
-    NORMA_TRY(NORMA_ALLOC(s->match, s->n_rows));
-    NORMA_TRY(NORMA_ALLOC(s->parent, s->n_rows));
-    NORMA_TRY(NORMA_ALLOC(s->free_rows, s->n_rows));
-    NORMA_TRY(NORMA_ALLOC(s->free_position, s->n_rows));
-    NORMA_TRY(NORMA_ALLOC(s->list1, s->width_first));
-    NORMA_TRY(NORMA_ALLOC(s->list2, s->width_second));
-    NORMA_TRY(NORMA_ALLOC(s->offset1, norma_kernel_taps(kernel->first)));
-    NORMA_TRY(NORMA_ALLOC(s->offset2, norma_kernel_taps(kernel->second)));
-    return grow(s, 0);
+    norma_structural larger = *s;
+    larger.row_of = NULL;
+    larger.support1 = larger.support2 = NULL;
+    norma_status status = place_room(&larger, n_room, NULL);
+    if (status != NORMA_OK) {
+        free_room(&larger);
+        return status;
+    }
+    if (s->row_of)
+        memcpy(larger.row_of, s->row_of,
+               (size_t)(s->n_fixed + s->n_features) * sizeof *larger.row_of);
+    if (s->n_features > 0) {
+        memcpy(larger.support1, s->support1, (size_t)(s->n_features * s->width_first));
+        memcpy(larger.support2, s->support2, (size_t)(s->n_features * s->width_second));
+    }
+    free_room(s);
+    *s = larger;
+    s->n_room = n_room;
+    return NORMA_OK;
+}
+
+static norma_status place(norma_structural *s, const norma_kernel *kernel, double *bytes)
+{
+    NORMA_TRY(NORMA_PLACE(s->order, s->n_rows, bytes));
+    NORMA_TRY(NORMA_PLACE(s->position, s->n_rows, bytes));
+    NORMA_TRY(NORMA_PLACE(s->match, s->n_rows, bytes));
+    NORMA_TRY(NORMA_PLACE(s->parent, s->n_rows, bytes));
+    NORMA_TRY(NORMA_PLACE(s->free_rows, s->n_rows, bytes));
+    NORMA_TRY(NORMA_PLACE(s->free_position, s->n_rows, bytes));
+    NORMA_TRY(NORMA_PLACE(s->list1, s->width_first, bytes));
+    NORMA_TRY(NORMA_PLACE(s->list2, s->width_second, bytes));
+    NORMA_TRY(NORMA_PLACE(s->offset1, norma_kernel_taps(kernel->first), bytes));
+    return NORMA_PLACE(s->offset2, norma_kernel_taps(kernel->second), bytes);
 }
 
 /* Rows free, virtual columns matched: all of them can be, each has rows of its own. */
@@ -290,7 +296,9 @@ norma_status norma_structural_create(const norma_width_rule *rule, norma_structu
     s->n_fixed = s->n_virtual + (rule->skip_inside ? 1 : 0);
     s->width_first = norma_khatri_rao_width_first(&rule->shape);
     s->width_second = norma_khatri_rao_width_second(&rule->shape);
-    norma_status status = allocate(s);
+    norma_status status = place(s, &rule->shape.kernel, NULL);
+    if (status == NORMA_OK)
+        status = grow(s, 0);
     if (status == NORMA_OK) {
         begin(s);
         *out = s;
@@ -325,13 +333,18 @@ static void add_feature(norma_structural *s)
         s->least_width = s->n_features;
 }
 
+/* Room that more features than before are given. */
+static int64_t enlarged(int64_t wanted)
+{
+    return wanted + wanted / 4;
+}
+
 norma_status norma_structural_add(norma_structural *s, int64_t n, const double *second,
                                   const double *first)
 {
-    if (s->n_features + n > s->n_room) {
-        int64_t wanted = s->n_features + n;
-        NORMA_TRY(grow(s, s->n_room > 0 ? wanted + wanted / 4 : wanted));
-    }
+    int64_t wanted = s->n_features + n;
+    if (wanted > s->n_room)
+        NORMA_TRY(grow(s, s->n_room > 0 ? enlarged(wanted) : wanted));
     for (int64_t k = 0; k < n; k++) {
         unsigned char *support1 = s->support1 + s->n_features * s->width_first;
         unsigned char *support2 = s->support2 + s->n_features * s->width_second;
@@ -362,10 +375,15 @@ norma_structural_rank norma_structural_get(const norma_structural *s)
 
 double norma_structural_bytes(const norma_khatri_rao_shape *shape, int64_t n_features)
 {
-    double n = (double)norma_khatri_rao_n_rows(shape);
-    double width =
-        (double)(norma_khatri_rao_width_first(shape) + norma_khatri_rao_width_second(shape));
-    return 48 * n + 2.25 * (width + 8) * (double)n_features;
+    norma_structural s = {.n_rows = norma_khatri_rao_n_rows(shape),
+                          .n_fixed = shape->n_channels_out + 1,
+                          .width_first = norma_khatri_rao_width_first(shape),
+                          .width_second = norma_khatri_rao_width_second(shape)};
+    double bytes = (double)sizeof s;
+    (void)place(&s, &shape->kernel, &bytes);
+    (void)place_room(&s, n_features, &bytes);
+    (void)place_room(&s, enlarged(n_features), &bytes);
+    return bytes;
 }
 
 void norma_structural_destroy(norma_structural **structural)

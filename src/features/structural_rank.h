@@ -49,7 +49,7 @@ NORMA_MUST_USE norma_status norma_structural_add(norma_structural *structural, i
 /* The rank of the system with the features added so far. */
 norma_structural_rank norma_structural_get(const norma_structural *structural);
 
-/* Bytes that the system allocates with n_features features, at most. */
+/* Bytes that the system holds at most while it grows to n_features features. Pure. */
 double norma_structural_bytes(const norma_khatri_rao_shape *shape, int64_t n_features);
 
 /* Frees and nulls; NULL is allowed. */

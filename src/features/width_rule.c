@@ -1,6 +1,6 @@
 #include "src/features/width_rule.h"
 
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 
 #include <math.h>
 #include <string.h>
@@ -177,13 +177,23 @@ static double norm(const double *x, int64_t n)
     return sqrt(squares) * unit;
 }
 
-/* Target and skip, divided by the power of two that suits the system's right-hand side. */
-static norma_status take_weights(norma_width_rule *rule, const double *target, const double *skip)
+/* Measures or allocates: src/base/mem_place.h. */
+static norma_status place(norma_width_rule *rule, bool skip, double *bytes)
 {
-    NORMA_TRY(NORMA_ALLOC(rule->target, rule->n));
-    memcpy(rule->target, target, (size_t)rule->n * sizeof *target);
+    NORMA_TRY(NORMA_PLACE(rule->target, rule->n, bytes));
     if (skip)
-        NORMA_TRY(NORMA_ALLOC(rule->skip, rule->n));
+        NORMA_TRY(NORMA_PLACE(rule->skip, rule->n, bytes));
+    if (rule->width == NORMA_WIDTH_MAX)
+        return NORMA_OK;
+    NORMA_TRY(NORMA_PLACE(rule->ratio, rule->n, bytes));
+    NORMA_TRY(NORMA_PLACE(rule->pivot, rule->shape.n_channels_out, bytes));
+    return NORMA_PLACE(rule->active, rule->shape.n_channels_out, bytes);
+}
+
+/* Target and skip, divided by the power of two that suits the system's right-hand side. */
+static void take_weights(norma_width_rule *rule, const double *target, const double *skip)
+{
+    memcpy(rule->target, target, (size_t)rule->n * sizeof *target);
     for (int64_t I = 0; skip && !rule->skip_inside && I < rule->n; I++)
         rule->target[I] -= skip[I];
     rule->scale = choose_scale(rule->target, rule->n);
@@ -195,7 +205,6 @@ static norma_status take_weights(norma_width_rule *rule, const double *target, c
             rule->skip[I] = skip[I] / rule->scale;
     }
     rule->size = norm(target, rule->n) / rule->scale;
-    return NORMA_OK;
 }
 
 norma_status norma_width_rule_create(norma_width width, const norma_khatri_rao_shape *shape,
@@ -213,12 +222,10 @@ static norma_status init_rule(norma_width_rule *rule, const double *target, cons
     rule->row_length = length_of_row(shape);
     rule->n_rows = rule->n;
     rule->n_system = rule->n;
-    NORMA_TRY(take_weights(rule, target, skip));
+    NORMA_TRY(place(rule, skip != NULL, NULL));
+    take_weights(rule, target, skip);
     if (rule->width == NORMA_WIDTH_MAX)
         return NORMA_OK;
-    NORMA_TRY(NORMA_ALLOC(rule->ratio, rule->n));
-    NORMA_TRY(NORMA_ALLOC(rule->pivot, shape->n_channels_out));
-    NORMA_TRY(NORMA_ALLOC(rule->active, shape->n_channels_out));
     set_pivots(rule);
     return rule->n_system == 0 ? no_equation() : NORMA_OK;
 }
@@ -249,11 +256,13 @@ done:
     return status;
 }
 
-double norma_width_rule_bytes(norma_width width, const norma_khatri_rao_shape *shape)
+double norma_width_rule_bytes(norma_width width, norma_residual residual,
+                              const norma_khatri_rao_shape *shape)
 {
-    double n = (double)norma_khatri_rao_n_rows(shape);
-    double channels = (double)shape->n_channels_out;
-    return 8 * n + (width == NORMA_WIDTH_MAX ? 8 * n : 16 * (n + channels));
+    norma_width_rule rule = {.width = width, .shape = *shape, .n = norma_khatri_rao_n_rows(shape)};
+    double bytes = (double)sizeof rule;
+    (void)place(&rule, residual != NORMA_RESIDUAL_NONE, &bytes);
+    return bytes;
 }
 
 void norma_width_rule_restrict(const norma_width_rule *rule, const double *full, double *rows)

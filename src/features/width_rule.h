@@ -139,8 +139,9 @@ double norma_width_rule_skip_norm(const norma_width_rule *rule, const double *ga
 NORMA_MUST_USE norma_status norma_width_rule_recover(const norma_width_rule *rule,
                                                      const double *full, double *gamma2);
 
-/* Bytes that norma_width_rule_create allocates for these shapes. */
-double norma_width_rule_bytes(norma_width width, const norma_khatri_rao_shape *shape);
+/* Bytes that norma_width_rule_create_residual allocates for these shapes. Pure. */
+double norma_width_rule_bytes(norma_width width, norma_residual residual,
+                              const norma_khatri_rao_shape *shape);
 
 /* Frees and nulls; NULL is allowed. */
 void norma_width_rule_destroy(norma_width_rule **rule);

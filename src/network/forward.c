@@ -1,7 +1,7 @@
 #include "src/network/forward.h"
 
 #include "src/base/index.h"
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 #include "src/operators/im2col.h"
 #include "src/operators/window.h"
 
@@ -45,14 +45,6 @@ static void scratch_sizes(const norma_network *network, int64_t *columns, int64_
     *hidden = norma_index_ceil_divide(*hidden, 8) * 8;
 }
 
-int64_t norma_forward_bytes(const norma_network *network, int n_threads)
-{
-    int64_t columns = 0;
-    int64_t hidden = 0;
-    scratch_sizes(network, &columns, &hidden);
-    return n_threads * (columns + hidden) * (int64_t)sizeof(double);
-}
-
 /* BLAS takes int. */
 static norma_status check_extents(const norma_network *network)
 {
@@ -79,6 +71,23 @@ static int64_t most_inputs(const norma_network *network)
     return most;
 }
 
+/* Measures or allocates: src/base/mem_place.h. */
+static norma_status place(norma_forward *f, double *bytes)
+{
+    scratch_sizes(f->network, &f->columns_size, &f->hidden_size);
+    NORMA_TRY(NORMA_PLACE_UNSET(f->columns, f->n_threads, f->columns_size, bytes));
+    NORMA_TRY(NORMA_PLACE_UNSET(f->hidden, f->n_threads, f->hidden_size, bytes));
+    return NORMA_PLACE(f->in, most_inputs(f->network), bytes);
+}
+
+int64_t norma_forward_bytes(const norma_network *network, int n_threads)
+{
+    norma_forward f = {.network = network, .n_threads = n_threads};
+    double bytes = (double)sizeof f;
+    (void)place(&f, &bytes);
+    return (int64_t)bytes;
+}
+
 norma_status norma_forward_create(const norma_network *network, int n_threads, norma_forward **out)
 {
     norma_status status = NORMA_OK;
@@ -87,10 +96,7 @@ norma_status norma_forward_create(const norma_network *network, int n_threads, n
     NORMA_GOTO(status, NORMA_CALLOC(forward, 1));
     forward->network = network;
     forward->n_threads = n_threads;
-    scratch_sizes(network, &forward->columns_size, &forward->hidden_size);
-    NORMA_GOTO(status, NORMA_ALLOC(forward->columns, n_threads * forward->columns_size));
-    NORMA_GOTO(status, NORMA_ALLOC(forward->hidden, n_threads * forward->hidden_size));
-    NORMA_GOTO(status, NORMA_CALLOC(forward->in, most_inputs(network)));
+    NORMA_GOTO(status, place(forward, NULL));
     *out = forward;
     return NORMA_OK;
 done:

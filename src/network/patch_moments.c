@@ -1,7 +1,7 @@
 #include "src/network/patch_moments.h"
 
 #include "src/base/index.h"
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 #include "src/operators/im2col.h"
 
 #include <cblas.h>
@@ -17,6 +17,29 @@ enum { SUM_BITS = 61 };
 /* Most inputs of a patch; beyond, the matrix of the products of all pairs is too large. */
 static const int64_t most_inputs = 32767;
 
+static norma_patch_moments sizes_of(const norma_patch *patch)
+{
+    int64_t n_inputs = patch->input.channels * norma_kernel_taps(patch->kernel);
+    return (norma_patch_moments){
+        .patch = *patch, .n_inputs = n_inputs, .n_sums = (n_inputs + 1) * (n_inputs + 1)};
+}
+
+/* Measures or allocates: src/base/mem_place.h. */
+static norma_status place(norma_patch_moments *m, double *bytes)
+{
+    NORMA_TRY(NORMA_PLACE_ROWS(m->high, m->n_inputs + 1, m->n_inputs + 1, bytes));
+    return NORMA_PLACE_ROWS(m->low, m->n_inputs + 1, m->n_inputs + 1, bytes);
+}
+
+/* columns[n_threads][n_inputs + 1][positions], sums[n_threads][n_sums]. */
+static norma_status place_work(const norma_patch_moments *m, int n_threads, double **columns,
+                               double **sums, double *bytes)
+{
+    const int64_t n = m->n_inputs + 1;
+    NORMA_TRY(NORMA_PLACE_UNSET(*columns, n_threads * n, m->patch.height * m->patch.width, bytes));
+    return NORMA_PLACE_ROWS(*sums, n_threads * n, n, bytes);
+}
+
 norma_status norma_patch_moments_create(const norma_patch *patch, int64_t n_images, double largest,
                                         norma_patch_moments **out)
 {
@@ -26,8 +49,7 @@ norma_status norma_patch_moments_create(const norma_patch *patch, int64_t n_imag
     int sum_exponent = 0;
     int image_exponent = 0;
     NORMA_GOTO(status, NORMA_CALLOC(m, 1));
-    m->patch = *patch;
-    m->n_inputs = patch->input.channels * norma_kernel_taps(patch->kernel);
+    *m = sizes_of(patch);
     if (m->n_inputs > most_inputs) {
         status = NORMA_FAIL(NORMA_LIMIT,
                             "statistics of a convolution with %" PRId64
@@ -35,9 +57,7 @@ norma_status norma_patch_moments_create(const norma_patch *patch, int64_t n_imag
                             m->n_inputs, most_inputs);
         goto done;
     }
-    m->n_sums = (m->n_inputs + 1) * (m->n_inputs + 1);
-    NORMA_GOTO(status, NORMA_CALLOC(m->high, m->n_sums));
-    NORMA_GOTO(status, NORMA_CALLOC(m->low, m->n_sums));
+    NORMA_GOTO(status, place(m, NULL));
     (void)frexp(largest, &exponent); /* 0 for 0 */
     m->one = ldexp(1, exponent);
     (void)frexp((double)n_images * (double)(patch->height * patch->width), &sum_exponent);
@@ -60,9 +80,13 @@ done:
 
 double norma_patch_moments_bytes(const norma_patch *patch, int n_threads)
 {
-    double n = (double)patch->input.channels * (double)norma_kernel_taps(patch->kernel) + 1;
-    double columns = n * (double)patch->height * (double)patch->width;
-    return 8 * ((2 + (double)n_threads) * n * n + (double)n_threads * columns);
+    norma_patch_moments m = sizes_of(patch);
+    double *columns = NULL;
+    double *sums = NULL;
+    double bytes = (double)sizeof m;
+    (void)place(&m, &bytes);
+    (void)place_work(&m, n_threads, &columns, &sums, &bytes);
+    return bytes;
 }
 
 /* sums[n][n] (upper triangle) = products of the entries of an image's patches, summed. */
@@ -104,8 +128,7 @@ norma_status norma_patch_moments_add(norma_patch_moments *m, int64_t n_images, i
     double *columns = NULL;
     double *sums = NULL;
     norma_status status = NORMA_OK;
-    NORMA_GOTO(status, NORMA_ALLOC(columns, n_threads * columns_size));
-    NORMA_GOTO(status, NORMA_CALLOC(sums, n_threads * m->n_sums));
+    NORMA_GOTO(status, place_work(m, n_threads, &columns, &sums, NULL));
 #pragma omp parallel for schedule(static) num_threads(n_threads)
     for (int64_t thread = 0; thread < n_threads; thread++) {
         int64_t first = 0;

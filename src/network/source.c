@@ -1,7 +1,7 @@
 #include "src/network/source.h"
 
 #include "src/base/index.h"
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 #include "src/network/source_skip.h"
 #include "src/network/source_work.h"
 
@@ -132,13 +132,28 @@ static work_sizes find_sizes(int64_t n_shapes, const norma_source_shape *shapes,
     return sizes;
 }
 
+/* Measures or allocates: src/base/mem_place.h. */
+static norma_status place(norma_source_work *w, const work_sizes *sizes, double *bytes)
+{
+    const int64_t n = w->n_threads;
+    NORMA_TRY(NORMA_PLACE_UNSET(w->arena, sizes->arena, 1, bytes));
+    NORMA_TRY(NORMA_PLACE_UNSET(w->w1, sizes->first, 1, bytes));
+    NORMA_TRY(NORMA_PLACE_UNSET(w->w2, sizes->second, 1, bytes));
+    NORMA_TRY(NORMA_PLACE_UNSET(w->hidden, n, sizes->hidden, bytes));
+    NORMA_TRY(NORMA_PLACE_UNSET(w->conv, n, sizes->conv, bytes));
+    NORMA_TRY(NORMA_PLACE_UNSET(w->range, 2 * n, NORMA_SOURCE_BLOCK, bytes));
+    NORMA_TRY(NORMA_PLACE_UNSET(w->skip, n, sizes->skip, bytes));
+    return NORMA_PLACE_UNSET(w->skip_weights, sizes->skip_weights, 1, bytes);
+}
+
 int64_t norma_source_work_bytes(int64_t n_shapes, const norma_source_shape *shapes,
                                 int64_t n_images, int64_t budget, int n_threads)
 {
     work_sizes sizes = find_sizes(n_shapes, shapes, n_images, budget);
-    int64_t n = sizes.arena + sizes.first + sizes.second + sizes.skip_weights;
-    n += n_threads * (sizes.hidden + sizes.conv + sizes.skip + INT64_C(2) * NORMA_SOURCE_BLOCK);
-    return n * (int64_t)sizeof(double);
+    norma_source_work work = {.n_threads = n_threads};
+    double bytes = (double)sizeof work;
+    (void)place(&work, &sizes, &bytes);
+    return (int64_t)bytes;
 }
 
 norma_status norma_source_work_create(int64_t n_shapes, const norma_source_shape *shapes,
@@ -154,14 +169,7 @@ norma_status norma_source_work_create(int64_t n_shapes, const norma_source_shape
     work->hidden_size = sizes.hidden;
     work->conv_size = sizes.conv;
     work->skip_size = sizes.skip;
-    NORMA_GOTO(status, NORMA_ALLOC(work->arena, sizes.arena));
-    NORMA_GOTO(status, NORMA_ALLOC(work->w1, sizes.first));
-    NORMA_GOTO(status, NORMA_ALLOC(work->w2, sizes.second));
-    NORMA_GOTO(status, NORMA_ALLOC(work->hidden, n_threads * sizes.hidden));
-    NORMA_GOTO(status, NORMA_ALLOC(work->conv, n_threads * sizes.conv));
-    NORMA_GOTO(status, NORMA_ALLOC(work->range, INT64_C(2) * n_threads * NORMA_SOURCE_BLOCK));
-    NORMA_GOTO(status, NORMA_ALLOC(work->skip, n_threads * sizes.skip));
-    NORMA_GOTO(status, NORMA_ALLOC(work->skip_weights, sizes.skip_weights));
+    NORMA_GOTO(status, place(work, &sizes, NULL));
     *out = work;
     return NORMA_OK;
 done:

@@ -3,6 +3,7 @@
 /* A target layer with a source pair beside it, in several geometries, and the composite convolution
  * that the pair must equal. */
 #include "tests/harness/harness.h"
+#include "tests/harness/planned_memory.h"
 
 #include "src/base/mem.h"
 #include "src/network/bounds.h"
@@ -183,7 +184,9 @@ static inline int64_t run(fixture *f, norma_activation_kind kind, int64_t budget
     int64_t n_clipped = 0;
     norma_activation activation = {kind, 0.2};
     f->source.activation = activation;
-    norma_test_ok(norma_source_work_create(1, &f->source.shape, IMAGES, budget, n_threads, &work));
+    norma_test_takes(
+        (double)norma_source_work_bytes(1, &f->source.shape, IMAGES, budget, n_threads),
+        norma_source_work_create(1, &f->source.shape, IMAGES, budget, n_threads, &work));
     norma_source_measure(work, &f->source.shape, f->w1, 3, IMAGES, f->in, f->u_lo, f->u_hi);
     const norma_maps_accuracy *accuracy = &accuracies[f->source.single];
     norma_bounds_scale(f->source.shape.n_features, f->gamma1, f->u_lo, f->u_hi, accuracy->roundoff,

@@ -1,12 +1,14 @@
 /* mpi/system/assemble: the system against its definition, the Gram identity, the same bits on any
  * grid. */
 #include "tests/harness/layer_fixture.h"
-#include "tests/harness/mpi_harness.h"
+#include "tests/harness/mpi_memory.h"
 
 #include "mpi/system/assemble.h"
 #include "src/base/mem.h"
 
 #include <math.h>
+#include <omp.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct layer {
@@ -71,7 +73,8 @@ static double *assemble(const layer *l, norma_grid_shape shape, int64_t block)
     double *all = fixture_alloc(n * n);
     norma_test_ok_all(norma_grid_create(norma_test_runtime->world, shape, &grid));
     norma_test_ok_all(norma_dmat_create(grid, n, block, &m));
-    norma_test_ok_all(norma_assemble_system(l->rule, l->w1, l->w2, m));
+    norma_test_takes_all(norma_assemble_bytes_local(&l->shape, block, false, omp_get_max_threads()),
+                         norma_assemble_system(l->rule, l->w1, l->w2, m));
     for (int64_t lc = 0; lc < m->n_local_columns; lc++)
         for (int64_t lr = 0; lr < m->n_local_rows; lr++)
             all[norma_layout_global_local(&m->columns, grid->column, lc) * n +

@@ -3,6 +3,7 @@
  * and the three solvers made of it (mpi/layer/solve_lbfgs.c) against the pseudo-inverse of the
  * solver svd, which tests/mpi/test_solvers.c compares with LAPACK's.
  */
+#include "tests/harness/mpi_memory.h"
 #include "tests/mpi/layer_problem.h"
 
 #include "mpi/krylov/lbfgs.h"
@@ -70,12 +71,20 @@ static norma_lbfgs_problem dense_problem(dense *d)
 }
 
 /* Minimizes from d->x and gives all of it to every rank. */
+/* Of all ranks. */
+static double largest_of(double bytes)
+{
+    MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_DOUBLE, MPI_MAX, norma_test_runtime->world);
+    return bytes;
+}
+
 static norma_lbfgs_result run(dense *d, const norma_lbfgs_problem *p)
 {
     norma_lbfgs_result result = {0};
     double share[MOST] = {0};
     memcpy(share, d->x + d->first, (size_t)d->n_share * sizeof *share);
-    norma_test_ok_all(norma_lbfgs_minimize(p, share, &result));
+    norma_test_takes_all(largest_of(norma_lbfgs_bytes_local(p->n_rows, p->n_share, p->history)),
+                         norma_lbfgs_minimize(p, share, &result));
     memset(d->x, 0, sizeof d->x);
     memcpy(d->x + d->first, share, (size_t)d->n_share * sizeof *share);
     MPI_Allreduce(MPI_IN_PLACE, d->x, MOST, MPI_DOUBLE, MPI_SUM, norma_test_runtime->world);

@@ -3,13 +3,14 @@
  * null spaces; and what src/stats/spectral makes of many probes.
  */
 #include "tests/harness/layer_fixture.h"
-#include "tests/harness/mpi_harness.h"
+#include "tests/harness/mpi_memory.h"
 
 #include "mpi/krylov/quadrature.h"
 #include "mpi/linalg/scalapack.h"
 #include "src/stats/spectral.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { max_steps = 80 };
@@ -90,7 +91,11 @@ static int64_t run(const fixture *f, int64_t n_steps, int64_t probe, double *nod
     const norma_rng_stream stream = {.purpose = NORMA_RNG_TEST, .layer = probe};
     norma_quadrature *q = NULL;
     int64_t n_nodes = 0;
-    norma_test_ok_all(norma_quadrature_create(f->product, NORMA_PRODUCT_ROWS, n_steps, &q));
+    int64_t shorter = f->n_rows < f->n_features ? f->n_rows : f->n_features;
+    int64_t n_taken = n_steps < shorter ? n_steps : shorter;
+    norma_test_takes_all(
+        norma_quadrature_bytes_local(f->n_rows, f->n_features, n_taken, norma_test_runtime->size),
+        norma_quadrature_create(f->product, NORMA_PRODUCT_ROWS, n_steps, &q));
     norma_test_ok_all(norma_quadrature_run(q, 5, &stream, nodes, weights, &n_nodes));
     norma_quadrature_destroy_local(&q);
     double total = 0;

@@ -2,7 +2,7 @@
  * mpi/values/singular: all singular values of a matrix by the library and by two stages, on any
  * grid, against LAPACK's values of the same matrix.
  */
-#include "tests/harness/mpi_harness.h"
+#include "tests/harness/mpi_memory.h"
 
 #include "mpi/linalg/scalapack.h"
 #include "mpi/values/chase.h"
@@ -14,6 +14,7 @@
 #include <math.h>
 #include <omp.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 static const norma_grid_shape grids[] = {{1, 1}, {1, 2}, {2, 1}, {1, 3}, {3, 1},
@@ -202,7 +203,8 @@ static void test_threads(void **state)
             band[c * (width + 1) + width - d] = c >= d ? any(c, d) : 0;
     for (int pass = 0; pass < 2; pass++) {
         omp_set_num_threads(pass == 0 ? 1 : 3);
-        norma_test_ok_all(
+        norma_test_takes_all(
+            norma_chase_bytes_local(n, width, omp_get_max_threads()),
             norma_chase_bidiagonal_local(n, width, band, diagonal[pass], beside[pass]));
     }
     omp_set_num_threads(before);

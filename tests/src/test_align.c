@@ -1,6 +1,7 @@
 /* src/align: complements, assignments, searches against trying everything; matchings against
  * closed forms. */
 #include "tests/harness/harness.h"
+#include "tests/harness/planned_memory.h"
 
 #include "src/align/complement.h"
 #include "src/align/matching.h"
@@ -35,7 +36,11 @@ static void check_complement(const sample *s, int64_t rank)
 {
     norma_align_complement c;
     double matrix[ROWS * (ROWS + 3)];
-    norma_test_ok(norma_align_complement_init(ROWS, s->n_columns, fill, s, &c));
+    if (s->repeated)
+        norma_test_ok(norma_align_complement_init(ROWS, s->n_columns, fill, s, &c));
+    else
+        norma_test_takes(norma_align_complement_bytes(ROWS, s->n_columns),
+                         norma_align_complement_init(ROWS, s->n_columns, fill, s, &c));
     assert_int_equal(c.rank, rank);
     assert_int_equal(c.n_parts, ROWS - rank);
     fill(s, matrix);
@@ -65,6 +70,33 @@ static void test_complement(void **state)
     check_complement(&(sample){.number = 4, .n_columns = ROWS, .repeated = true}, ROWS - 1);
     check_complement(&(sample){.number = 5, .n_columns = ROWS + 3}, ROWS);
     check_complement(&(sample){.number = 6, .n_columns = 1}, 1);
+}
+
+/* Features of single weights: the first columns of the identity. */
+static void fill_single(const void *context, double *matrix)
+{
+    const sample *s = context;
+    memset(matrix, 0, (size_t)(ROWS * s->n_columns) * sizeof *matrix);
+    for (int64_t j = 0; j < s->n_columns; j++)
+        matrix[j * ROWS + j] = 1;
+}
+
+static void test_problem_of_single_weights(void **state)
+{
+    (void)state;
+    const sample s = {.number = 7, .n_columns = ROWS - 3};
+    norma_align_complement c;
+    norma_align_problem problem;
+    double target[ROWS];
+    draw(s.number, 1 << 20, ROWS, target);
+    norma_test_ok(norma_align_complement_init(ROWS, s.n_columns, fill_single, &s, &c));
+    norma_test_takes(norma_align_problem_bytes(ROWS, CHANNELS, c.n_parts),
+                     norma_align_problem_init(&c, CHANNELS, target, &problem));
+    for (int i = 0; i < CHANNELS;
+         i++) /* the last channel lacks 3 of its weights, the others none */
+        assert_true(problem.misses[i * CHANNELS] == (i == CHANNELS - 1 ? 3 : 0));
+    norma_align_problem_clear(&problem);
+    norma_align_complement_clear(&c);
 }
 
 static void make_problem(const sample *s, bool equal_rows, norma_align_problem *problem)
@@ -243,7 +275,7 @@ static void test_matching(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_complement), cmocka_unit_test(test_searches),
     cmocka_unit_test(test_empty),      cmocka_unit_test(test_assignment),
-    cmocka_unit_test(test_matching),
+    cmocka_unit_test(test_matching),   cmocka_unit_test(test_problem_of_single_weights),
 };
 
 norma_test_main_serial("src.align", tests)

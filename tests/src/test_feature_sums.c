@@ -1,6 +1,7 @@
 /* src/features/feature_sums: both sums against an assembled matrix, for both rules, kernel splits
  * and any number of parts. */
 #include "tests/harness/harness.h"
+#include "tests/harness/planned_memory.h"
 
 #include "src/base/mem.h"
 #include "src/base/rng.h"
@@ -75,7 +76,9 @@ static void check(norma_kernel_shape first, norma_kernel_shape second, norma_wid
         norma_feature_sums fewer = {0, 0};
         for (int part = 0; part < n_parts; part++) {
             norma_feature_sums one = {0, 0};
-            norma_test_ok(norma_feature_sums_compute(rule, &source, c1, true, part, n_parts, &one));
+            norma_test_takes(
+                norma_feature_sums_bytes(&shape),
+                norma_feature_sums_compute(rule, &source, c1, true, part, n_parts, &one));
             sums.squares += one.squares;
             sums.fourths += one.fourths;
             norma_test_ok(

@@ -1,6 +1,7 @@
 /* features/khatri_rao: products and columns against the definition, adjoint, Gram identity; in both
  * precisions, weights stored and regenerated, by every instruction set of this processor. */
 #include "tests/harness/layer_fixture.h"
+#include "tests/harness/planned_memory.h"
 
 #include "src/base/cpu.h"
 
@@ -55,8 +56,10 @@ static void fixture_create(fixture *out, int c)
     f.weights = (fixture_weights){f.width_first, f.width_second, f.first, f.second};
     *out = f;
     out->source = (norma_khatri_rao_source){fixture_copy_weights, &out->weights};
-    norma_test_ok(norma_khatri_rao_create(&f.shape, f.n_features, &out->source,
-                                          &(norma_khatri_rao_mode){0}, &out->kr));
+    const norma_khatri_rao_mode mode = {0};
+    norma_test_takes(
+        norma_khatri_rao_bytes(&f.shape, f.n_features, &mode),
+        norma_khatri_rao_create(&f.shape, f.n_features, &out->source, &mode, &out->kr));
 }
 
 static void fixture_destroy(fixture *f)
@@ -138,7 +141,8 @@ static void check_single(const fixture *f, bool regenerated)
     norma_khatri_rao_mode mode = {.single = true, .regenerated = regenerated};
     double *plain = fixture_alloc(f->n);
     double *scaled = fixture_alloc(f->n);
-    norma_test_ok(norma_khatri_rao_create(&f->shape, f->n_features, &f->source, &mode, &kr));
+    norma_test_takes(norma_khatri_rao_bytes(&f->shape, f->n_features, &mode),
+                     norma_khatri_rao_create(&f->shape, f->n_features, &f->source, &mode, &kr));
     check_products(f, kr, 0x1p-24);
     norma_khatri_rao_apply(kr, f->g, plain);
     norma_khatri_rao_destroy(&kr);

@@ -1,5 +1,6 @@
 /* src/network: shapes, batch-norm folding, forward pass against plain loops. */
 #include "tests/harness/harness.h"
+#include "tests/harness/planned_memory.h"
 
 #include "src/base/mem.h"
 #include "src/network/bounds.h"
@@ -250,7 +251,8 @@ static void check_forward(norma_kernel_shape kernel, const int64_t stride[2],
     norma_test_ok(NORMA_ALLOC(out, IMAGES * out_size));
     fill_noise(in, IMAGES * in_size, 6);
     norma_forward *forward = NULL;
-    norma_test_ok(norma_forward_create(network, 2, &forward));
+    norma_test_takes((double)norma_forward_bytes(network, 2),
+                     norma_forward_create(network, 2, &forward));
     norma_forward_layer(forward, 0, IMAGES, in, out);
     for (int64_t n = 0; n < IMAGES; n++)
         for (int64_t k = 0; k < out_size; k++)

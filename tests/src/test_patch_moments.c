@@ -3,6 +3,7 @@
 #include "src/base/mem.h"
 #include "src/network/patch_moments.h"
 #include "tests/harness/harness.h"
+#include "tests/harness/planned_memory.h"
 
 #include <math.h>
 #include <string.h>
@@ -67,8 +68,12 @@ static void measure(const double *x, double largest, int piece, double *mean, do
     norma_test_ok(norma_patch_moments_create(&patch, IMAGES, largest, &all));
     for (int begin = IMAGES - piece; begin >= 0; begin -= piece) {
         norma_patch_moments *part = NULL;
+        int n_threads = 1 + begin % 2;
+        int64_t before = norma_mem_count_bytes();
         norma_test_ok(norma_patch_moments_create(&patch, IMAGES, largest, &part));
-        norma_test_ok(norma_patch_moments_add(part, piece, 1 + begin % 2, x + begin * SIZE));
+        norma_test_ok(norma_patch_moments_add(part, piece, n_threads, x + begin * SIZE));
+        norma_test_check_close((double)(norma_mem_count_bytes() - before),
+                               norma_patch_moments_bytes(&patch, n_threads), 0);
         for (int64_t e = 0; e < all->n_sums; e++) {
             all->high[e] += part->high[e];
             all->low[e] += part->low[e];

@@ -1,6 +1,7 @@
 /* features/structural_rank: the matching against all matchings (the permanent's support), against
  * numerical ranks of continuous laws by elimination, the least width against the numerical one. */
 #include "tests/harness/layer_fixture.h"
+#include "tests/harness/planned_memory.h"
 
 #include "src/features/structural_rank.h"
 
@@ -62,9 +63,30 @@ static draw make_draw(const setting *s, norma_distribution law, uint64_t seed, i
     for (int64_t I = 0; I < d.n; I++)
         if (fabs(fixture_value(200 + seed, I)) > s->target_keep)
             d.target[I] = 0;
-    norma_test_ok(norma_width_rule_create_residual(s->width, s->residual, &d.shape, d.target,
-                                                   d.skip, &d.rule));
+    norma_test_takes(norma_width_rule_bytes(s->width, s->residual, &d.shape),
+                     norma_width_rule_create_residual(s->width, s->residual, &d.shape, d.target,
+                                                      d.skip, &d.rule));
     return d;
+}
+
+/* Planned memory is all that is taken while the room for features grows once: for the empty room
+ * too, which holds the virtual columns. */
+static void check_memory(const draw *d)
+{
+    norma_structural *s = NULL;
+    const int64_t n_fixed = d->shape.n_channels_out + 1;
+    double planned = norma_structural_bytes(&d->shape, d->n_features) + 8 * (double)n_fixed;
+    int64_t before = norma_mem_count_bytes();
+    norma_test_ok(norma_structural_create(d->rule, &s));
+    norma_test_ok(norma_structural_add(s, d->n_features - 1, d->second, d->first));
+    norma_test_ok(norma_structural_add(s, 1, d->second, d->first));
+    double taken = (double)(norma_mem_count_bytes() - before);
+    /* The first room lacks the last feature. */
+    double of_feature = 8 + (double)(d->width_first + d->width_second);
+    if (d->rule->n_active == d->shape.n_channels_out && d->rule->skip_inside)
+        norma_test_check_close(taken, planned - of_feature, 0);
+    norma_test_check(taken <= planned - of_feature);
+    norma_structural_destroy(&s);
 }
 
 static void clear_draw(draw *d)
@@ -288,6 +310,7 @@ static int64_t compare_ranks(norma_distribution law, uint64_t n_seeds, int64_t *
         for (uint64_t seed = 0; seed < n_seeds; seed++) {
             static const int64_t excess[] = {-2, 0, 3};
             draw d = make_draw(&draws[c], law, seed, 48);
+            check_memory(&d);
             int64_t n_features = d.rule->n_system + excess[seed % 3];
             int64_t rank = system_rank(&d, n_features);
             norma_structural_rank r = structural(&d, n_features);

@@ -1,5 +1,6 @@
 /* features/width_rule: pivots, ratios, rows, closing row, recovery of the scales. */
 #include "tests/harness/layer_fixture.h"
+#include "tests/harness/planned_memory.h"
 
 #include "src/features/width_rule.h"
 
@@ -13,7 +14,8 @@ static norma_width_rule *create(norma_width width, const norma_khatri_rao_shape 
                                 const double *target)
 {
     norma_width_rule *rule = NULL;
-    norma_test_ok(norma_width_rule_create(width, shape, target, &rule));
+    norma_test_takes(norma_width_rule_bytes(width, NORMA_RESIDUAL_NONE, shape),
+                     norma_width_rule_create(width, shape, target, &rule));
     return rule;
 }
 

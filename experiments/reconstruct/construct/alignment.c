@@ -304,7 +304,7 @@ double norma_reconstruct_alignment_bytes(const norma_reconstruct_cell *cell, dou
         double second = (double)norma_khatri_rao_width_second(&layer->shape);
         double c2 = (double)layer->shape.n_channels_out;
         double factors = norma_align_complement_bytes(n, layer->n_features);
-        double search = norma_align_problem_bytes(layer->shape.n_channels_out, n_parts) +
+        double search = norma_align_problem_bytes(n, layer->shape.n_channels_out, n_parts) +
                         8 * ((double)n * (double)n_parts + c2 * c2); /* the basis; costs */
         double drawn = norma_law_get(cell->distribution)->source == NORMA_LAW_HAAR
                            ? 16 * (first * first + second * second)
