@@ -168,6 +168,20 @@ static void print_groups(const norma_reconstruct_groups *groups, int64_t n_ranks
     norma_text_clear(&text);
 }
 
+/* Operations of the orders of channels, and the memory of the rank that finds them. */
+static void print_orders(const need *n)
+{
+    char bytes[32];
+    double kept = 0;
+    if (!n->cell->aligns)
+        return;
+    norma_plan_format_bytes_local(norma_reconstruct_alignment_bytes(n->cell, &kept), bytes,
+                                  sizeof bytes);
+    norma_log_result("# orders of channels: %.3e flops a replica before its searches, %s on the "
+                     "rank that finds them",
+                     norma_reconstruct_alignment_flops(n->cell), bytes);
+}
+
 static norma_status print_cell(const need *n, const norma_plan_machine *machine,
                                const norma_reconstruct_groups *groups, const norma_rates *rates)
 {
@@ -216,15 +230,7 @@ static norma_status print_cell(const need *n, const norma_plan_machine *machine,
                          (long long)evaluation.image_values_all);
     norma_log_result("# flops a cell %.3e: solution %.3e, evaluation %.3e", total,
                      replicas * solve_flops, replicas * evaluation.n_flops);
-    if (n->cell->aligns) {
-        double kept = 0;
-        norma_plan_format_bytes_local(norma_reconstruct_alignment_bytes(n->cell, &kept), available,
-                                      sizeof available);
-        norma_log_result(
-            "# orders of channels: %.3e flops a replica before its searches, %s on the "
-            "rank that finds them",
-            orders, available);
-    }
+    print_orders(n);
     norma_log_result("# file at most %s", written);
     norma_log_result(
         "# time a cell about %s at %.3g GFLOP/s a rank (DGEMM measured here, %.0f%% of "
