@@ -42,7 +42,7 @@ static const part end[] = {
     {"ENVIRONMENT", NULL},
     {"OMP_NUM_THREADS",
      "Threads of each rank; by default the allowed cores of the node divided by the ranks on it. "
-     "A value that is no whole number is refused; one far above the cores is cut down to them "
+     "A value that is not a whole number is refused; one far above the cores is cut down to them "
      "with a warning."},
     {"OPENBLAS_CORETYPE",
      "The kernels that OpenBLAS uses. Where it is not set and OpenBLAS took older ones than the "

@@ -2,7 +2,7 @@
 # Sourced by the sbatch scripts of this folder: finds norma, settles the threads, starts the ranks,
 # passes signals on, and asks Slurm for another go when a run stopped with its state saved.
 #
-# What may be set beforehand, in the environment or in a site's copy of this file:
+# A site may set these variables beforehand, in the environment or in its copy of this file:
 #   NORMA                the program (else: on PATH, beside this folder's build, in this installation)
 #   NORMA_LAUNCHER       srun or mpirun (else: srun where it offers pmix, mpirun otherwise)
 #   NORMA_MPIRUN_FLAGS   placement under mpirun (--bind-to none)

@@ -14,8 +14,8 @@
 
 #include <string.h>
 
-/* With images, a wave has so many layers a group at least, so that few groups wait at its end; and
- * no more layers than this. */
+/* Layers of a wave for every group of ranks, where images are compared: enough that few groups wait
+ * at the end of the wave. Without images a wave has at most most_layers. */
 static const int64_t layers_a_group = 8;
 static const int64_t most_layers = 65536;
 
@@ -42,7 +42,7 @@ typedef struct waves {
     int64_t first_unit, n_wave_units; /* the wave under way */
     norma_reconstruct_row *rows;      /* [n_layer_tasks]; zeros where not known; owned */
     int64_t n_printed;                /* rows */
-    double flushed;                   /* when the file was, last */
+    double flushed;                   /* time of the last flush of the file, seconds */
     norma_maps **maps; /* [n_layer_tasks], until compared; NULL without images; owned */
     norma_evaluate_result *results;   /* [n_units]; resumed ones on rank 0 alone; owned */
     norma_reconstruct_orders *orders; /* with --align; owned; else NULL */
@@ -134,7 +134,7 @@ static void print_rows(waves *w, int64_t unit)
 
 /* --- solving --------------------------------------------------------------------------------- */
 
-/* The finished layer into this group's journal. Local to the group's root. */
+/* Writes a finished layer to this group's journal. Only on the group's root. */
 static norma_status keep(waves *w, int64_t task, const norma_reconstruct_record *record,
                          const norma_reconstruct_layer *layer)
 {
@@ -175,7 +175,7 @@ static norma_status solve(waves *w, int64_t task)
     return NORMA_OK;
 }
 
-/* One layer (norma_queue_tasks). */
+/* Solves one layer (norma_queue_tasks). */
 static norma_status compute(void *context, int64_t task)
 {
     waves *w = context;
@@ -210,7 +210,7 @@ static norma_status gather_layers(waves *w, int64_t unit)
     return NORMA_OK;
 }
 
-/* Both networks on all ranks. */
+/* Runs both networks of a unit on all ranks, and writes how they differ. */
 static norma_status compare(waves *w, int64_t unit)
 {
     const norma_runtime *runtime = w->run->runtime;
@@ -227,7 +227,7 @@ static norma_status compare(waves *w, int64_t unit)
     return norma_agree(runtime->world, status);
 }
 
-/* The rest of the table's rows of a unit, and its comparison. */
+/* Prints the remaining rows of a unit, and compares its networks. */
 static norma_status finish_unit(waves *w, int64_t unit)
 {
     norma_reconstruct_run *run = w->run;
@@ -260,7 +260,7 @@ static void collect_rows(waves *w)
     norma_replicas_collect(w->run->runtime->world, n, (double *)rows);
 }
 
-/* Small replicas are written many together: what is done is in the journal. */
+/* Flushes the result, but not after every small replica: the journal holds finished ones. */
 static norma_status flush_when_due(waves *w)
 {
     double now = norma_progress_clock_local();
@@ -418,7 +418,7 @@ static norma_status allocate(waves *w)
     return NORMA_CALLOC(w->results, w->n_units);
 }
 
-/* Everything that will be written is created before: groups write in any order. */
+/* Creates all arrays before the first is written, since groups write in any order. */
 static norma_status create_arrays(waves *w)
 {
     norma_reconstruct_run *run = w->run;

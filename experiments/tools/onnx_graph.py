@@ -103,7 +103,7 @@ class GraphReader:
             take = self.TAKES[kind]
             self.groups.give(node.output[0], take(self, name, kind, model.attributes[number], node, inputs))
         if keys.get(model.output) not in self.groups.groups:
-            refuse("model", "graph", f"its output {model.output} is no value of a group")
+            refuse("model", "graph", f"its output {model.output} is not a value of a group")
         return self.groups.needed(keys[model.output])
 
     def sole(self, tensor):
@@ -118,7 +118,7 @@ class GraphReader:
         if k >= len(node.input) or not node.input[k]:
             return None
         if node.input[k] not in self.model.static:
-            refuse(*self.model.title(node), f"takes {node.input[k]}, which is no constant")
+            refuse(*self.model.title(node), f"takes {node.input[k]}, which is not a constant")
         return self.model.values[node.input[k]]
 
     def of(self, node):
@@ -159,7 +159,7 @@ class GraphReader:
     def batch_norm(self, name, kind, attributes, node, _):
         _, key, sole = self.of(node)
         if attributes.get("training_mode", 0):
-            refuse(name, kind, "is in training mode, so it is no fixed map")
+            refuse(name, kind, "is in training mode, so it is not a fixed map")
         values = dict(zip(("bn_gamma", "bn_beta", "bn_mean", "bn_var"),
                           (shrink(self.constant(node, k)) for k in range(1, 5))))
         return self.affine(name, kind, key, sole, bn_eps=float(attributes.get("epsilon", 1e-5)), **values)

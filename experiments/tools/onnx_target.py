@@ -184,11 +184,11 @@ class Reader:
         if k >= len(node.input) or not node.input[k]:
             return None
         if node.input[k] not in self.model.static:
-            refuse(*self.model.title(node), f"takes {node.input[k]}, which is no constant")
+            refuse(*self.model.title(node), f"takes {node.input[k]}, which is not a constant")
         return self.model.values[node.input[k]]
 
     def take(self, number, node):
-        """Adds a node with a single input that is no constant to the chain."""
+        """Adds a node with a single input that is not a constant to the chain."""
         name, kind = self.model.title(node)
         attributes = self.model.attributes[number]
         x, out = (self.model.values[t] for t in (self.current, node.output[0]))
@@ -206,7 +206,7 @@ class Reader:
             self.take_linear(name, kind, attributes, node, x)
         elif kind == "BatchNormalization":
             if attributes.get("training_mode", 0):
-                refuse(name, kind, "is in training mode, so it is no fixed map")
+                refuse(name, kind, "is in training mode, so it is not a fixed map")
             self.chain.batch_norm(name, kind, *(shrink(self.constant(node, k)) for k in range(1, 5)),
                                   attributes.get("epsilon", 1e-5))
         elif kind in ACTIVATIONS:

@@ -77,7 +77,7 @@ def linear(chain, name, kind, module, _):
 def batch_norm(chain, name, kind, module, _):
     """The statistics and the affine map in evaluation mode."""
     if module.running_mean is None:
-        refuse(name, kind, "keeps no running statistics, so it is no fixed map")
+        refuse(name, kind, "keeps no running statistics, so it is not a fixed map")
     mean = array(module.running_mean)
     chain.batch_norm(name, kind, array(module.weight) if module.affine else np.ones_like(mean),
                      array(module.bias) if module.affine else np.zeros_like(mean), mean,

@@ -45,7 +45,7 @@ def linear(groups, name, kind, module, key, _, shape):
 
 def batch_norm(groups, name, kind, module, key, sole, _):
     if module.running_mean is None:
-        refuse(name, kind, "keeps no running statistics, so it is no fixed map")
+        refuse(name, kind, "keeps no running statistics, so it is not a fixed map")
     mean = array(module.running_mean)
     values = {"bn_gamma": array(module.weight) if module.affine else np.ones_like(mean),
               "bn_beta": array(module.bias) if module.affine else np.zeros_like(mean), "bn_mean": mean,
@@ -143,7 +143,7 @@ def join(groups, node, modules):
     other = operands[1] if operands[0] is tensors[0] else operands[0]
     if isinstance(other, torch.fx.Node):
         if other.op != "get_attr":
-            refuse(name, kind, f"takes {other.name}, which is no constant")
+            refuse(name, kind, f"takes {other.name}, which is not a constant")
         other = tensor_of(modules[""], other.target)
     return groups.add(name, kind, [keys[tensors[0]]], type=form, constant=constant(name, kind, other, shape[1]))
 

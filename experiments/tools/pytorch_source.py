@@ -185,7 +185,7 @@ def main():
         sys.exit(f"pytorch_source: {args.result}: {error}")
     with opened as file:
         if "configuration" not in file or not (args.target or configured(file, "target")):
-            sys.exit(f"pytorch_source: {args.result}: is no result of norma reconstruct with a target file")
+            sys.exit(f"pytorch_source: {args.result}: is not a result of norma reconstruct with a target file")
         construction = configured(file, "construction") or "pair"
         data = args.dataset or configured(file, "dataset")
         if not data and construction not in STACKS:

@@ -36,7 +36,7 @@ from target_layers import POOLS, TYPES, NotExpressible, activation_of, canonical
 
 # Where training scripts keep the state_dict inside of what they save.
 STATES = ("state_dict", "model_state_dict", "model")
-# What DataParallel and torch.compile put in front of the names.
+# DataParallel and torch.compile put these in front of the names.
 PREFIXES = ("module.", "_orig_mod.")
 
 
@@ -209,7 +209,7 @@ def states_of(content):
 
 
 def load_whole(path, where=None):
-    """What the file holds. Classes of the training script are looked for in the file of --model."""
+    """Unpickles a file. Classes of the training script are taken from the file of --model."""
     if where:
         made, name = import_model(where)
         setattr(sys.modules["__main__"], name, made)

@@ -37,7 +37,7 @@ def open_result(path, target=None):
         raise NotRebuilt(f"{path}: {error}") from error
     named = target or ("configuration" in file and configured(file, "target"))
     if not named:
-        raise NotRebuilt(f"{path}: is no result of norma reconstruct with a target file")
+        raise NotRebuilt(f"{path}: is not a result of norma reconstruct with a target file")
     return file, named
 
 

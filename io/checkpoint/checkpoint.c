@@ -47,7 +47,7 @@ static norma_status read_configuration_root(const char *folder, char **text)
     NORMA_TRY(norma_checkpoint_path_local(folder, path, "configuration%.0lld%s", 0, ""));
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return NORMA_FAIL(NORMA_CONFIG, "%s exists and is no checkpoint (%s: %s): remove it",
+        return NORMA_FAIL(NORMA_CONFIG, "%s exists and is not a checkpoint (%s: %s): remove it",
                           folder, path, strerror(errno));
     norma_status status = norma_block_read_local(fd, path, first_key, &header, &bytes);
     close(fd);

@@ -16,7 +16,7 @@ static norma_status find_record(const char *path, int64_t *n_labels, int64_t *n_
     bool hundred = n_bytes % (PIXELS + 2) == 0;
     if (n_bytes == 0 || !(ten || hundred))
         return NORMA_FAIL(NORMA_CONFIG,
-                          "%s: holds %" PRId64 " bytes, which are no whole number of CIFAR-10's "
+                          "%s: holds %" PRId64 " bytes, which are not a whole number of CIFAR-10's "
                           "records of %d nor of CIFAR-100's of %d: truncated, or no CIFAR file",
                           path, n_bytes, PIXELS + 1, PIXELS + 2);
     if (ten && hundred)

@@ -177,7 +177,7 @@ static norma_status check_kind(const char *name)
     const char *foreign = norma_foreign_describe_local(head, n > 0 ? (size_t)n : 0);
     if (!foreign)
         return NORMA_OK;
-    return NORMA_FAIL(NORMA_CONFIG, "%s is no data set of images but %s%s", name,
+    return NORMA_FAIL(NORMA_CONFIG, "%s is not a data set of images but %s%s", name,
                       packed ? "gzip data of " : "", foreign);
 }
 

@@ -14,7 +14,7 @@
 #define NAME_LENGTH 128
 #define N_NAMES(names) ((int64_t)(sizeof(names) / sizeof(names)[0]))
 
-/* Largest stride or padding taken seriously. */
+/* A larger stride, padding or dilation is refused. */
 #define MAX_PIXELS 1000000
 
 static const char *const member_names[] = {"weight",  "bias",    "bn_gamma",
@@ -26,10 +26,10 @@ static const char *const attribute_names[] = {"type",    "activation", "negative
 static const norma_names members = NORMA_NAMES("member of a layer", "members", member_names);
 static const norma_names attributes = NORMA_NAMES("attribute", "attributes", attribute_names);
 
-/* Convolutions have more options than these layers. */
+/* Options of PyTorch's layers that change the result and are not supported. */
 static const char *const refused_attributes[] = {"padding_mode", "ceil_mode"};
 
-/* batch norm's datasets, in the order of norma_layer_fold. */
+/* The datasets of a batch normalization, in the order of norma_layer_fold. */
 static const char *const bn_names[] = {"bn_gamma", "bn_beta", "bn_mean", "bn_var"};
 
 static bool is_among(const char *name, const char *const *names, int64_t n)
@@ -40,7 +40,7 @@ static bool is_among(const char *name, const char *const *names, int64_t n)
     return false;
 }
 
-/* A dataset that is not understood could change what the layer computes. */
+/* Refuses datasets that are not known: they could change what the layer computes. */
 static norma_status check_members(const norma_h5_input *input, const char *group)
 {
     int64_t n = 0;
@@ -56,7 +56,8 @@ static norma_status check_members(const norma_h5_input *input, const char *group
     return NORMA_OK;
 }
 
-/* Attributes are free, but not those that look like ours or that change a convolution. */
+/* Refuses attributes that change a convolution, and those whose names resemble a known one; others
+ * are ignored. */
 static norma_status check_attributes(const norma_h5_input *input, const char *group)
 {
     int64_t n = 0;
@@ -96,7 +97,7 @@ norma_status norma_target_read_pair_root(const norma_h5_input *input, const char
     return NORMA_OK;
 }
 
-/* Padding alike on both sides, or 4 numbers: top, left, bottom, right. */
+/* Reads 1 number for all sides, 2 for rows and columns, or 4: top, left, bottom, right. */
 static norma_status read_padding(const norma_h5_input *input, const char *group, norma_layer *layer)
 {
     double values[4] = {0, 0, 0, 0};
@@ -123,7 +124,7 @@ static norma_status read_padding(const norma_h5_input *input, const char *group,
     return NORMA_OK;
 }
 
-/* Groups and dilation, stride and padding: of convolutions only. */
+/* Reads stride, padding, dilation and groups, which only convolutions have. */
 norma_status norma_target_read_geometry_root(const norma_h5_input *input, const char *group,
                                              norma_layer *layer)
 {
@@ -149,7 +150,7 @@ norma_status norma_target_read_geometry_root(const norma_h5_input *input, const 
     return NORMA_OK;
 }
 
-/* A name that must be there (fallback NULL) or may be missing. */
+/* Reads a name; where it is missing it is `fallback`, and NORMA_CONFIG where that is NULL. */
 static norma_status read_name(const norma_h5_input *input, const char *group, const char *name,
                               const char *fallback, char out[NAME_LENGTH])
 {

@@ -125,7 +125,7 @@ static norma_status read_configuration(hid_t file, const char *path, char **out)
     hid_t set = H5Dopen2(file, "/configuration", H5P_DEFAULT);
     norma_status status = set < 0 ? NORMA_OK : norma_h5_read_text_local(set, out);
     if (status == NORMA_OK && !*out)
-        status = NORMA_FAIL(NORMA_CONFIG, "%s: /configuration is no text", path);
+        status = NORMA_FAIL(NORMA_CONFIG, "%s: /configuration is not a text", path);
     if (set >= 0)
         H5Dclose(set);
     return status;

@@ -61,7 +61,7 @@ static bool texts_equal(const char *a, const char *b)
 static norma_status fail_pair(const walk *w, int64_t number, const char *name, const char *what)
 {
     return NORMA_FAIL(NORMA_CONFIG,
-                      "%s: %s in %s and %s, which therefore are no parts of one sweep", name, what,
+                      "%s: %s in %s and %s, which are therefore not parts of one sweep", name, what,
                       path_of(w, number), path_of(w, w->number));
 }
 

@@ -281,7 +281,7 @@ static norma_status open_variables(table *t, const char *names)
         char name[NORMA_NAME_LENGTH];
         end = names + strcspn(names, ",");
         if (end == names || end - names >= (ptrdiff_t)sizeof name)
-            return NORMA_FAIL(NORMA_CONFIG, "'%s' is no list of variables", names);
+            return NORMA_FAIL(NORMA_CONFIG, "'%s' is not a list of variables", names);
         memcpy(name, names, (size_t)(end - names));
         name[end - names] = '\0';
         NORMA_TRY(open_variable(t, name));

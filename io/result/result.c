@@ -56,10 +56,9 @@ static norma_status allocate(norma_result *file, const char *path)
     return file->path ? NORMA_OK : NORMA_MEMORY;
 }
 
-/* Changes of metadata are collective, and HDF5 hands what one rank has in its metadata cache to
- * those that have not: it hangs or fails where the caches of the ranks differ. They would, since
- * rank 0 writes more than others and each cache would drop entries that it has not used for long.
- * So nothing is dropped. */
+/* Keeps all metadata in the cache of each rank. Changes of metadata are collective, and HDF5 hangs
+ * or fails where the caches of the ranks differ. They would differ if HDF5 dropped the entries that
+ * a rank has not used for long, since rank 0 uses more of them than the others. */
 static bool keep_metadata(hid_t access_list)
 {
     H5AC_cache_config_t config = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
@@ -91,7 +90,7 @@ static norma_status open_parallel(norma_result *file)
     return status;
 }
 
-/* Writes the attributes by which a file of ours, and its state, are known. */
+/* Writes the attributes that identify a file of Norma and its state. */
 static norma_status mark_running(const norma_result *file)
 {
     NORMA_TRY(norma_h5_set_text(file->file, "status", "running"));
@@ -148,8 +147,8 @@ norma_status norma_result_create(MPI_Comm world, const char *path,
     return NORMA_OK;
 }
 
-/* HDF5 does not tell how long a file under MPI-IO is going to be: an upper bound is kept, which
- * each flush corrects. */
+/* Reserves space for `bytes` more. HDF5 does not report how long a file under MPI-IO will be, so
+ * that file->promised is an upper bound, which each flush corrects. */
 static norma_status reserve_root(norma_result *file, int64_t bytes)
 {
     struct statvfs about;
@@ -161,7 +160,7 @@ static norma_status reserve_root(norma_result *file, int64_t bytes)
     double available = 0;
     if (fstatvfs(file->descriptor, &about) == 0)
         available = (double)about.f_bavail * (double)about.f_frsize;
-    /* A file system without reservation: what it calls available has to do. */
+    /* The file system cannot reserve space: compare with the space that it calls available. */
     if (reason != ENOSPC && reason != EDQUOT && reason != EFBIG &&
         (double)(bytes + metadata_room) <= available)
         return NORMA_OK;
@@ -180,8 +179,8 @@ norma_status norma_result_reserve(norma_result *file, int64_t bytes)
     return norma_agree(file->comm, file->rank == 0 ? reserve_root(file, bytes) : NORMA_OK);
 }
 
-/* HDF5 reports success when it could not write its metadata; so space for them is made sure of
- * first, and what arrived is looked at afterwards. */
+/* HDF5 reports success even where it could not write its metadata. So space for them is reserved
+ * before the flush, and the bytes in the file are checked after it. */
 static norma_status flush(norma_result *file)
 {
     struct stat about;
@@ -221,7 +220,7 @@ static norma_status sync_folder_root(const char *path)
     char folder[PATH_MAX];
     norma_result_folder_local(path, folder);
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    /* Some file systems cannot sync a folder (EINVAL): they have nothing better to offer. */
+    /* Some file systems cannot sync a folder (EINVAL), which is no error. */
     if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP)) {
         int reason = errno;
         if (fd >= 0)
@@ -232,7 +231,7 @@ static norma_status sync_folder_root(const char *path)
     return NORMA_OK;
 }
 
-/* The closed .part becomes FILE, if it is what it should be. */
+/* Renames the closed FILE.part to FILE, after a check that it opens and has the right status. */
 static norma_status publish_root(norma_result *file, const char *end)
 {
     char found[32];
@@ -240,7 +239,7 @@ static norma_status publish_root(norma_result *file, const char *end)
     norma_result_status_root(file->part, found);
     if (strcmp(found, end) != 0)
         return NORMA_FAIL(NORMA_IO, "%s is damaged: what was written does not open", file->part);
-    /* Gives back what was reserved behind the end. */
+    /* Releases the space that was reserved behind the end. */
     if (fstat(file->descriptor, &about) != 0 || ftruncate(file->descriptor, about.st_size) != 0 ||
         fsync(file->descriptor) != 0)
         return NORMA_FAIL(NORMA_IO, "cannot write %s: %s", file->part, strerror(errno));
@@ -334,7 +333,7 @@ void norma_result_abandon(norma_result **file)
     if (f->file >= 0)
         H5Fclose(f->file);
     MPI_Barrier(f->comm);
-    /* Without the claim, FILE.part is not ours to remove. */
+    /* Without the claim, FILE.part belongs to another run. */
     if (norma_claim_holds_root(f))
         tidy_part_root(f);
     H5Eclear2(H5E_DEFAULT);

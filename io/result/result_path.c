@@ -1,4 +1,5 @@
-/* The name of an output: the file that it leads to, and whether a run may write it. */
+/* Follows the name of an output to the file that it leads to, and checks that a run may write it.
+ */
 #include "io/result/h5.h"
 #include "io/result/result_claim.h"
 #include "io/result/result_internal.h"
@@ -56,7 +57,7 @@ static norma_status check_path_root(const char *path)
     struct stat about;
     size_t length = strlen(path);
     if (length == 0 || path[length - 1] == '/')
-        return NORMA_FAIL(NORMA_CONFIG, "output '%s' is no file name", path);
+        return NORMA_FAIL(NORMA_CONFIG, "output '%s' is not a file name", path);
     if (length + sizeof ".part" > PATH_MAX)
         return NORMA_FAIL(NORMA_CONFIG, "the name of the output is too long (%zu bytes)", length);
     norma_result_folder_local(path, folder);
@@ -64,7 +65,7 @@ static norma_status check_path_root(const char *path)
         return NORMA_FAIL(NORMA_IO, "cannot write %s: folder %s: %s", path, folder,
                           strerror(errno));
     if (!S_ISDIR(about.st_mode))
-        return NORMA_FAIL(NORMA_IO, "cannot write %s: %s is no folder", path, folder);
+        return NORMA_FAIL(NORMA_IO, "cannot write %s: %s is not a folder", path, folder);
     if (access(folder, W_OK | X_OK) != 0)
         return NORMA_FAIL(NORMA_IO, "cannot write %s: folder %s: %s", path, folder,
                           strerror(errno));
@@ -93,7 +94,7 @@ static norma_status check_existing_root(const char *path, const norma_result_opt
     if (lstat(path, &about) != 0)
         return NORMA_OK;
     if (stat(path, &about) != 0 || !S_ISREG(about.st_mode))
-        return NORMA_FAIL(NORMA_CONFIG, "output %s exists and is no regular file", path);
+        return NORMA_FAIL(NORMA_CONFIG, "output %s exists and is not a regular file", path);
     if (!norma_h5_is_hdf5_local(path))
         return NORMA_FAIL(NORMA_CONFIG,
                           "output %s exists and is not an HDF5 file: it is not replaced, not even "
@@ -102,7 +103,7 @@ static norma_status check_existing_root(const char *path, const norma_result_opt
     norma_result_status_root(path, end);
     if (!end[0])
         return NORMA_FAIL(NORMA_CONFIG,
-                          "output %s exists and is no result of Norma's: it is not replaced, not "
+                          "output %s exists and is not a result of Norma: it is not replaced, not "
                           "even with --force",
                           path);
     bool stopped = strcmp(end, "stopped") == 0;

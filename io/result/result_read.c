@@ -75,7 +75,7 @@ static norma_status read_text_root(const norma_result_reader *reader, const char
     hid_t set = H5Dopen2(reader->file, dataset, H5P_DEFAULT);
     norma_status status = set < 0 ? NORMA_OK : norma_h5_read_text_local(set, text);
     if (status == NORMA_OK && !*text)
-        status = NORMA_FAIL(NORMA_CONFIG, "it is no text");
+        status = NORMA_FAIL(NORMA_CONFIG, "it is not a text");
     if (set >= 0)
         H5Dclose(set);
     return norma_status_context(status, "%s: %s: ", reader->path, dataset);

@@ -232,7 +232,7 @@ norma_status norma_schema_add_group(norma_result *file, const char *group)
     hid_t creation = norma_schema_group_properties_local(H5P_GROUP_CREATE);
     char path[NORMA_NAME_LENGTH] = "";
     if (group[0] != '/' || strlen(group) >= sizeof path)
-        status = NORMA_FAIL(NORMA_LIBRARY, "'%s' is no path of a group", group);
+        status = NORMA_FAIL(NORMA_LIBRARY, "'%s' is not a path of a group", group);
     /* One level after the other, so that each tracks its creation order. */
     for (const char *end = group; status == NORMA_OK && *end;) {
         end = end + 1 + strcspn(end + 1, "/");

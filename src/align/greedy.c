@@ -13,8 +13,9 @@ static void sort_channels(const norma_align_problem *problem, int64_t *order)
     }
 }
 
-/* Settles one channel after the other: it exchanges rows with an unsettled one, judged against the
- * criterion before its turn: with the best, or with the last one that improves. */
+/* Takes the channels in turn. The channel whose turn it is exchanges its row with that of a channel
+ * whose turn is still to come, where this lowers the criterion: with the one that lowers it most,
+ * or, if `last`, with the last one that lowers it. */
 static norma_status run(const norma_align_problem *problem, bool last, int64_t *permutation,
                         int64_t *n_evaluations)
 {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Longest number, name or shape looked at; longer ones are none. */
+/* A text of so many characters is neither a number nor a name nor a shape. */
 #define LONGEST 512
 
 bool norma_config_type_is_text(norma_option_type type)
@@ -72,7 +72,7 @@ norma_status norma_config_value_check(const norma_option *option, const norma_co
     return status;
 }
 
-/* The message for a text that is no value of the option's type. */
+/* Fails with the message for a text that is not a value of the option's type. */
 static norma_status fail_type(const norma_option *option, const char *text,
                               norma_number_result result, const norma_config_place *place)
 {
@@ -157,7 +157,7 @@ static norma_number_result read_value(norma_option_type type, const char *text,
     }
 }
 
-/* A value that is not free text. */
+/* Reads a value that is not free text. */
 static norma_status parse_plain(const norma_option *option, const char *text,
                                 const norma_config_place *place, norma_config_value *value)
 {
@@ -178,7 +178,7 @@ static norma_status parse_plain(const norma_option *option, const char *text,
     return norma_config_value_check(option, value, place);
 }
 
-/* A free text, kept byte for byte. */
+/* Copies a free text, byte for byte. */
 static norma_status parse_text(const norma_option *option, const char *text, int64_t length,
                                const norma_config_place *place, norma_config_value *value)
 {
@@ -213,7 +213,7 @@ norma_status norma_config_value_parse(const norma_option *option, const char *te
     }
     length = end - text;
     if (length == 0)
-        return NORMA_FAIL(place->status, "%s: an empty value", place->where);
+        return NORMA_FAIL(place->status, "%s: the value is empty", place->where);
     if (is_text)
         return parse_text(option, text, length, place, value);
     if (length >= LONGEST)

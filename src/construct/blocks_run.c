@@ -1,4 +1,4 @@
-/* Running a source of blocks: what it computes, its shifts, its outputs. */
+/* Running a source of blocks: its composite map, its shifts, its outputs. */
 #include "src/base/mem.h"
 #include "src/construct/blocks.h"
 #include "src/construct/construction.h"
@@ -8,10 +8,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Inputs that pass the layers together. */
+/* Inputs that go through the layers together. */
 enum { BATCH = 64 };
 
-/* next[D][n_known + k] = gamma_i o W_i [map, A_i]: z_i as a map of the inputs of blocks 0 .. i. */
+/* next[D][(i + 1) k] = diag(gamma_i) W_i [map, A_i]: z_i as a linear map of the inputs of blocks
+ * 0 .. i, where map[D][i k] is that of z_(i-1). Both have rows of c0 numbers. */
 static void compose_block(const norma_blocks *b, int64_t i, double *map, double *next)
 {
     int64_t d = b->shape.width;
@@ -48,16 +49,18 @@ norma_status norma_blocks_compose(const norma_blocks *b, double *out)
 
 /* --- shifts ----------------------------------------------------------------------------------- */
 
-/* Of the units of the layer before and of this one. */
+/* The state from which the shifts of one layer follow: bounds of the inputs, and arrays over the
+ * units of this layer and of the layer before. */
 typedef struct opening {
-    const double *lo, *hi;
-    double *map, *next;           /* [D][c0] */
+    const double *lo, *hi;        /* [c0]: bounds of the inputs */
+    double *map, *next;           /* [D][c0]: z of the layer before, of this one, as linear maps */
     double *shift, *shift_before; /* [D]: b, added to z */
     double *reach, *reach_before; /* [D]: largest |z + b| */
     double *variance;             /* [c2]: of the outputs' rounding errors */
 } opening;
 
-/* The interval of z_j from its map. */
+/* range = the smallest and the largest z_j of layer i, from its map and the bounds of the inputs.
+ */
 static void bound(const norma_blocks *b, const opening *o, int64_t i, int64_t j, double range[2])
 {
     const double *row = o->next + j * b->shape.n_in;
@@ -127,7 +130,8 @@ static void open_block(norma_blocks *b, const norma_activation *activation, int6
     o->reach_before = swapped[2];
 }
 
-/* The shift of the outputs, their magnitude and rounding. */
+/* Sets beta_out. *magnitude = the largest sum of absolute terms of an output, *rounding = the
+ * standard deviation of its rounding error. */
 static void open_readout(norma_blocks *b, const double *bias, const opening *o, double *magnitude,
                          double *rounding)
 {
@@ -178,7 +182,8 @@ norma_status norma_blocks_open(norma_blocks *b, const norma_activation *activati
 
 /* --- outputs ---------------------------------------------------------------------------------- */
 
-/* One layer for n inputs: z and sum are [n][D]. */
+/* Applies layer i to n inputs: z[n][D] becomes its output; sum[n][D] is workspace. Adds the units
+ * that fall below zero to *n_clipped. */
 static void run_block(const norma_blocks *b, const norma_activation *activation, int64_t i, int n,
                       const double *x, double *z, double *sum, int64_t *n_clipped)
 {

@@ -67,7 +67,7 @@ norma_status norma_kernel_parse_shape(const char *text, norma_kernel_shape *out)
     const char *rest = NULL;
     norma_kernel_shape shape = {0, 0};
     if (!read_shape(text, &shape, &rest) || *rest != '\0')
-        return NORMA_FAIL(NORMA_CONFIG, "'%s' is no kernel shape: HxW is expected, such as 3x3",
+        return NORMA_FAIL(NORMA_CONFIG, "'%s' is not a kernel shape: HxW is expected, such as 3x3",
                           text);
     NORMA_TRY(check_shape(shape, "given"));
     *out = shape;

@@ -119,10 +119,10 @@ def main():
         program.check(plan.returncode == 0 and "2307" in plan.stdout, f"plan: {plan.stdout} {plan.stderr}")
         thin = ["--c-out", 4, "--c-in", 1, "--kernel", "1x4", "--kernels", "1x4+1x1+1x1", "--output", output]
         refused("has rank 7 at random scales", *thin, "--widths", "30+1")
-        refused("is no list of widths", "--c-out", 3, "--c-in", 3, "--widths", "8+")
+        refused("is not a list of widths", "--c-out", 3, "--c-in", 3, "--widths", "8+")
         refused("only change their length", "--c-out", 3, "--c-in", 3, "--depth", 1)
         refused("their composite is 3x3, the target's kernel 1x1", "--c-out", 3, "--c-in", 3, "--kernels", "3x3+1x1+1x1")
-        refused("is no list of 3 kernels", "--c-out", 3, "--c-in", 3, "--kernels", "3x3+1x1")
+        refused("is not a list of 3 kernels", "--c-out", 3, "--c-in", 3, "--kernels", "3x3+1x1")
         refused("is for source pairs", "--c-out", 3, "--c-in", 3, "--solver", "qr")
         refused("needs --construction skip", "--c-out", 3, "--c-in", 3, "--block", 1)
     program.finish()

@@ -17,7 +17,7 @@ import numpy as np
 import program
 
 FIGURES = os.path.join(program.SOURCE, "experiments", "figures")
-# What makes a run small, by subcommand and then by folder.
+# Options that make a run small, by subcommand and then by folder.
 SMALL = {"align": {"channels": "6", "excess": "-4", "replicas": "2"},
          "chain": {"depth": "40", "replicas": "3", "width": "8,16"}, "gradient": {"depth": "30", "replicas": "2", "width": "8"}, "meanfield": {"depth": "40", "grid": "11"},
          "spectrum": {"replicas": "2"}}

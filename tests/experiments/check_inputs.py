@@ -35,7 +35,7 @@ def test_stored_type(base):
 
 
 def test_configuration(base):
-    """What a chain with an input file writes is taken back, and gives the same bits."""
+    """The configuration that a chain with an input file writes is accepted again, and gives the same bits."""
     with h5py.File(f"{base}/h0.h5", "w") as f:
         f["H0"] = np.random.default_rng(5).standard_normal((6, 4))
     for ranks in some((2, 1)):

@@ -1,4 +1,4 @@
-"""What `norma plan` announces against what runs do: the width that was asked for, and the threads of a rank."""
+"""The announcements of `norma plan` against runs: the width that was asked for, and the threads of a rank."""
 import os
 import re
 

@@ -28,7 +28,7 @@ SCALE, OFFSET = [1 / 127.5, 1 / 100], [-1.0, -0.5]
 
 
 def script(module, *arguments):
-    """What `python3 MODULE.py ARGUMENTS` does, without the seconds that importing PyTorch takes."""
+    """Runs `python3 MODULE.py ARGUMENTS` in this process, which saves the seconds of importing PyTorch."""
     out, err, code = io.StringIO(), io.StringIO(), 0
     before, sys.argv = sys.argv, [module.__name__, *map(str, arguments)]
     try:

@@ -1,5 +1,5 @@
-"""What stays the same: one command run twice, with the cores that OpenBLAS and Norma choose among, with more threads;
-and what each solver loses on one system, against a solution refined in extended precision."""
+"""Results of one command run twice, with each kind of core that OpenBLAS and Norma choose among, and with more threads;
+and the error of each solver on one system, against a solution refined in extended precision."""
 import os
 
 import h5py

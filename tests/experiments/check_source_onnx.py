@@ -111,7 +111,7 @@ def refusals(folder, target, out):
 
     bare = reconstruct(folder, "bare", target, (), "gamma")
     refused("holds no weights or no gamma", bare)
-    refused("is no result of norma reconstruct with a target file", target)
+    refused("is not a result of norma reconstruct with a target file", target)
     refused("--samples is 9", out, "--samples", 9, "--outputs", os.path.join(folder, "chain.outputs.h5"),
             "--dataset", os.path.join(folder, "more.h5") + ":/images")
     refused("holds no outputs", out, "--outputs", out)

@@ -421,7 +421,7 @@ def bad_cifar(text, data, name="test_batch.bin"):
     cases.append(("dataset", path(file), text))
 
 
-bad_cifar("holds 12291 bytes, which are no whole number", ten_bytes[:-1])
+bad_cifar("holds 12291 bytes, which are not a whole number", ten_bytes[:-1])
 bad_cifar("holds 0 bytes", b"")
 bad_cifar("label 10 of image 1 is not one of CIFAR-10's 0 to 9", cifar(4, 1, [0, 10, 0, 0])[1])
 bad_cifar("label 100 of image 2 is not one of CIFAR-100's 0 to 99", cifar(4, 2, [0, 1, 100, 0])[1],
@@ -510,7 +510,7 @@ for name, data, text in (("data_batch_1", pickled, "a Python pickle"), ("arrays.
                          ("images.xz", lzma.compress(idx(images)), "compressed by xz"),
                          ("images.bz2", bz2.compress(idx(images)), "compressed by bzip2")):
     put_file("foreign/" + name, data)
-    cases.append(("dataset", path("foreign/" + name), "is no data set of images but " + text))
+    cases.append(("dataset", path("foreign/" + name), "is not a data set of images but " + text))
     cases.append(("target", path("foreign/" + name), "is not an HDF5 file but " + text))
     cases.append(("target", path("foreign/" + name) + ":/weight", "is not an HDF5 file but " + text))
 put_file("foreign/cifar.tar.gz", gzip.compress(tarred.getvalue()))

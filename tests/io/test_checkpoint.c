@@ -322,7 +322,7 @@ static void test_damaged_configuration(void **state)
     norma_test_check_all(rank() > 0 || flip_last_byte(path));
     norma_test_fails_all(open_as(true, false, usual, &c), NORMA_CONFIG, "is damaged");
     norma_test_check_all(rank() > 0 || unlink(path) == 0);
-    norma_test_fails_all(open_as(true, false, usual, &c), NORMA_CONFIG, "is no checkpoint");
+    norma_test_fails_all(open_as(true, false, usual, &c), NORMA_CONFIG, "is not a checkpoint");
     norma_test_ok_all(open_as(false, true, usual, &c));
     close_checkpoint(&c, false, false);
 }

@@ -134,7 +134,7 @@ static void bad_values(void **state)
            "run.yaml:2: solve: file: no value; leave the key out for the default");
     refuse("solve:\n  width:\n  - 8\n  -\n  - 9\n",
            "run.yaml:4: solve: width: no value; leave the key out for the default");
-    refuse("solve:\n  file: ''\n", "run.yaml:2: solve: file: an empty value");
+    refuse("solve:\n  file: ''\n", "run.yaml:2: solve: file: the value is empty");
     refuse("solve:\n  file: \"a\\0b\"\n",
            "run.yaml:2: solve: file: the value holds a zero character");
     refuse("solve:\n  width: []\n", "run.yaml:2: solve: width: an empty list");

@@ -93,8 +93,8 @@ static void misuse(void **state)
                            "given as --file=...)");
     usage("--width --fast", "--width: needs a value, but '--fast' follows (a value that begins so "
                             "is given as --width=...)");
-    usage("--width=", "--width: an empty value");
-    usage("--file=", "--file: an empty value");
+    usage("--width=", "--width: the value is empty");
+    usage("--file=", "--file: the value is empty");
     usage("--fast=yes", "--fast: 'yes' is not true or false");
     usage("--features 8 --overparam 0.1", "--overparam: excludes --features; give one of them");
     usage("--quiet --verbose", "--verbose: excludes --quiet; give one of them");

@@ -49,7 +49,7 @@ static norma_status parse_kernels(const norma_config *config, int64_t n, norma_k
     if (l == n + 1 && !*at)
         return NORMA_OK;
     return NORMA_FAIL(norma_config_blame(config, "kernels"),
-                      "%s: '%s' is no list of %lld kernels such as 3x3+1x1",
+                      "%s: '%s' is not a list of %lld kernels such as 3x3+1x1",
                       norma_config_where(config, "kernels"), text, (long long)n);
 }
 
@@ -72,7 +72,7 @@ static norma_status parse_widths(const norma_config *config, norma_deep_shape *s
         if (end == at || s->width[l] < 1 || s->width[l] > 1048576 ||
             *end != (l + 1 < s->n_layers ? '+' : '\0'))
             return NORMA_FAIL(norma_config_blame(config, "widths"),
-                              "%s: '%s' is no list of widths such as 24+8",
+                              "%s: '%s' is not a list of widths such as 24+8",
                               norma_config_where(config, "widths"), text);
         at = end + 1;
     }
