@@ -94,6 +94,18 @@ void norma_chain_trace(norma_chain *chain, double *z)
     chain->trace = z;
 }
 
+void norma_chain_keep_weights(norma_chain *chain, double *w)
+{
+    chain->kept_weights = w;
+}
+
+bool norma_chain_draws_rows(const norma_chain_spec *spec)
+{
+    const norma_law_source source = norma_law_get(spec->weights)->source;
+    return spec->law != NORMA_CHAIN_LAW_EXACT && !spec->single && source != NORMA_LAW_HAAR &&
+           source != NORMA_LAW_GIVEN;
+}
+
 int64_t norma_chain_get_layer(const norma_chain *chain)
 {
     return chain->draw.layer;

@@ -75,6 +75,14 @@ const norma_chain_spec *norma_chain_get_spec(const norma_chain *chain);
  * z[d][N][lanes], in the scale that H_l is held in. NULL ends that. `z` is borrowed. */
 void norma_chain_trace(norma_chain *chain, double *z);
 
+/* From now on every step leaves the entries of W that it drew in w[d][d], before they are scaled.
+ * NULL ends that. Only for chains of one lane, not shared, for which norma_chain_draws_rows is
+ * true. `w` is borrowed. */
+void norma_chain_keep_weights(norma_chain *chain, double *w);
+
+/* Are the weights drawn by rows (law pathwise, double precision, entries drawn one by one)? */
+bool norma_chain_draws_rows(const norma_chain_spec *spec);
+
 /* Layers done since start. */
 int64_t norma_chain_get_layer(const norma_chain *chain);
 

@@ -50,7 +50,8 @@ struct norma_chain {
     int64_t exponent[NORMA_LANES];
     double *h, *z; /* [d][N][lanes] */
     double *trace; /* [d][N][lanes]: Z of the last step goes there; NULL: nowhere; borrowed */
-    double *panel; /* [panel_rows][d][lanes]; law exact: W Q [d][N] */
+    double *kept_weights; /* [d][d]: the entries of W go there; NULL: into panel; borrowed */
+    double *panel;        /* [panel_rows][d][lanes]; law exact: W Q [d][N] */
     int64_t panel_rows;
     float *h_single;                      /* single precision: h again, [d][N] */
     float *panel_single;                  /* [panel_rows][d] */

@@ -12,21 +12,29 @@
  * error there is the rounding over the ratio's square. */
 #define CHOLESKY_RATIO 0.03
 
+/* The place for the panel of W that begins with row `first`. */
+static double *get_panel(const norma_chain *chain, int64_t first)
+{
+    return chain->kept_weights ? chain->kept_weights + first * chain->spec.width : chain->panel;
+}
+
 /* Rows first .. first + count - 1 of z = alpha W h + beta h by the kernels of small matrices. */
 static void multiply_small(norma_chain *chain, int64_t first, int64_t count, double alpha,
                            double beta)
 {
     const norma_chain_spec *spec = &chain->spec;
     const int64_t d = spec->width, n = spec->batch;
-    const norma_lanes_operand a = {chain->panel, d, 1}, b = {chain->h, n, 1};
+    const norma_lanes_operand b = {chain->h, n, 1};
     const double *skip = beta == 0 ? NULL : chain->h;
     for (int64_t end = first + count; first < end; first += chain->panel_rows) {
         int64_t rows = end - first < chain->panel_rows ? end - first : chain->panel_rows;
         int64_t at = first * n * chain->lanes;
+        double *panel = get_panel(chain, first);
+        const norma_lanes_operand a = {panel, d, 1};
         if (chain->lanes > 1)
-            norma_chain_weights_lanes(spec, &chain->draw, first, rows, chain->lanes, chain->panel);
+            norma_chain_weights_lanes(spec, &chain->draw, first, rows, chain->lanes, panel);
         else
-            norma_chain_weights_rows(spec, &chain->draw, first, rows, chain->panel);
+            norma_chain_weights_rows(spec, &chain->draw, first, rows, panel);
         chain->kernels->product(rows, n, d, a, b, alpha, skip ? skip + at : NULL, chain->z + at, 0);
     }
 }
@@ -49,12 +57,13 @@ static void multiply_rows(norma_chain *chain, int64_t first, int64_t count, doub
     }
     for (int64_t end = first + count; first < end; first += chain->panel_rows) {
         int rows = (int)(end - first < chain->panel_rows ? end - first : chain->panel_rows);
-        norma_chain_weights_rows(spec, &chain->draw, first, rows, chain->panel);
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, n, d, alpha, chain->panel, d,
+        double *panel = get_panel(chain, first);
+        norma_chain_weights_rows(spec, &chain->draw, first, rows, panel);
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, n, d, alpha, panel, d,
                     chain->h, n, beta, chain->z + first * n, n);
         if (frame)
             cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, rows, (int)frame->k, d, alpha,
-                        chain->panel, d, frame->q, d, beta, frame->y + first, d);
+                        panel, d, frame->q, d, beta, frame->y + first, d);
     }
 }
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* H and Z of all layers are kept where they take at most this. */
+/* H and Z of all layers are kept where they take at most this, and W with them likewise. */
 #define KEPT_BYTES ((double)((int64_t)1 << 28))
 
 static const double log_2 = 0.69314718055994530942;
@@ -55,12 +55,22 @@ static void set_sizes(norma_gradient *g)
     norma_gradient_share_init(g->spec->width, g->request.n_members, &g->share);
 }
 
+/* Is there place for W of a segment, beside H and Z? */
+static bool keeps_weights(const norma_gradient *g)
+{
+    const double d = (double)g->spec->width, n = (double)g->spec->batch;
+    return norma_chain_draws_rows(g->spec) && g->share.n_members == 1 &&
+           sizeof(double) * d * (2 * n + d) * (double)g->segment <= KEPT_BYTES;
+}
+
 static norma_status place(norma_gradient *g, double *bytes)
 {
     const int64_t d = g->spec->width, n = g->spec->batch;
     NORMA_TRY(NORMA_PLACE(g->state, norma_gradient_state_bytes(g), bytes));
     NORMA_TRY(NORMA_PLACE(g->h, g->segment * g->share.most * n, bytes));
     NORMA_TRY(NORMA_PLACE(g->z, g->segment * g->share.most * n, bytes));
+    if (keeps_weights(g))
+        NORMA_TRY(NORMA_PLACE(g->w, g->segment * d * d, bytes));
     for (int k = 0; k < 2 && g->share.n_members > 1; k++)
         NORMA_TRY(NORMA_PLACE(g->whole[k], d * n, bytes));
     NORMA_TRY(NORMA_PLACE(g->exponent, g->segment, bytes));
@@ -152,9 +162,9 @@ void norma_gradient_destroy(norma_gradient **gradient)
     norma_gradient *g = *gradient;
     if (!g)
         return;
-    double **const arrays[] = {&g->h,       &g->z,      &g->whole[0],   &g->whole[1],
-                               &g->v,       &g->spare,  &g->tangent[0], &g->tangent[1],
-                               &g->samples, &g->spread, &g->products};
+    double **const arrays[] = {&g->h,          &g->z,       &g->w,      &g->whole[0],
+                               &g->whole[1],   &g->v,       &g->spare,  &g->tangent[0],
+                               &g->tangent[1], &g->samples, &g->spread, &g->products};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         NORMA_FREE(*arrays[i]);
     NORMA_FREE(g->state);
@@ -310,8 +320,7 @@ static norma_status step_backward(norma_gradient *g)
     const int64_t exponent = g->exponent[layer % g->segment];
     const double *h = NULL, *z = NULL;
     norma_gradient_loaded(g, layer, &h, &z);
-    g->draw.layer = layer;
-    g->weights.draw = g->draw;
+    norma_gradient_take_weights(g, layer);
     norma_gradient_map_set(&g->map, layer, z);
     if (g->request.per_sample && layer == g->request.depth - 1)
         norma_gradient_cosine(g);

@@ -24,6 +24,7 @@ struct norma_gradient {
     int64_t kept_bytes;
     norma_gradient_share share;
     double *h, *z;     /* [segment][share.most][N]: rows of H_l, Z_l of the segment loaded */
+    double *w;         /* [segment][d][d]: entries of W of the segment loaded; NULL: drawn again */
     double *whole[2];  /* [d][N]: H_l, Z_l of `gathered`; NULL: h and z hold all rows */
     int64_t gathered;  /* the layer; -1: none */
     int64_t *exponent; /* [segment]: H = h 2^e, Z = z 2^e */
@@ -57,6 +58,9 @@ unsigned char *norma_gradient_kept(norma_gradient *g, int64_t segment);
 
 /* Turns to computing the segment of layer g->layer again, for the backward pass. */
 void norma_gradient_load(norma_gradient *g);
+
+/* Makes g->weights those of a layer of the loaded segment. */
+void norma_gradient_take_weights(norma_gradient *g, int64_t layer);
 
 /* Puts H_l, Z_l of a layer of the loaded segment at *h, *z, valid until the next call. Collective
  * over the team. */

@@ -15,8 +15,7 @@ static norma_status pass_layer(norma_gradient *g, int64_t layer, bool back, int6
     const double *h = NULL, *z = NULL;
     double **u = g->tangent;
     norma_gradient_loaded(g, layer, &h, &z);
-    g->weights.draw = g->draw;
-    g->weights.draw.layer = layer;
+    norma_gradient_take_weights(g, layer);
     norma_gradient_map_set(&g->map, layer, z);
     if (back) {
         norma_gradient_map_back(&g->map, u[0]);

@@ -1,4 +1,5 @@
-/* The segment of layers that is loaded: H and Z of each, of a shared chain this member's rows. */
+/* The segment of layers that is loaded: H and Z of each, of a shared chain this member's rows; and
+ * W where there is place. */
 #include "src/gradient/gradient_state.h"
 
 #include <string.h>
@@ -22,6 +23,18 @@ void norma_gradient_loaded(norma_gradient *g, int64_t layer, const double **h, c
     g->gathered = layer;
     *h = g->whole[0];
     *z = g->whole[1];
+}
+
+static double *place_of_weights(const norma_gradient *g, int64_t layer)
+{
+    return g->w ? g->w + layer % g->segment * g->spec->width * g->spec->width : NULL;
+}
+
+void norma_gradient_take_weights(norma_gradient *g, int64_t layer)
+{
+    g->weights.draw = g->draw;
+    g->weights.draw.layer = layer;
+    g->weights.kept = place_of_weights(g, layer);
 }
 
 void norma_gradient_load(norma_gradient *g)
@@ -49,6 +62,7 @@ norma_status norma_gradient_advance(norma_gradient *g, bool loads)
         norma_chain_get_matrix(g->chain, 0, alone ? g->h + at : g->spare, &g->exponent[place]);
         take_rows(g, g->h + at);
     }
+    norma_chain_keep_weights(g->chain, loads ? place_of_weights(g, g->layer) : NULL);
     norma_chain_trace(g->chain, !loads ? NULL : alone ? g->z + at : g->spare);
     NORMA_TRY(norma_chain_step(g->chain));
     if (loads)

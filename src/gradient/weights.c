@@ -98,11 +98,11 @@ norma_status norma_gradient_reflect(norma_gradient_weights *w, int64_t k, bool t
     return info == 0 ? NORMA_OK : NORMA_FAIL(NORMA_LIBRARY, "DORMQR returned %d", info);
 }
 
-/* out = alpha a v, plus v with a skip connection, for a block of W that is drawn: a = its whole
- * rows; transposed: a = W', some columns of W, and every block of rows adds its part. */
+/* out = alpha a v, plus v with a skip connection, for a block of W, `entries`: a = its whole rows;
+ * transposed: a = W', some columns of W, and every block of rows adds its part. */
 static void multiply_block(const norma_gradient_weights *w,
-                           const norma_chain_block_of_weights *block, bool transposed,
-                           const double *v, double alpha, double *out)
+                           const norma_chain_block_of_weights *block, const double *entries,
+                           bool transposed, const double *v, double alpha, double *out)
 {
     const norma_chain_spec *spec = w->spec;
     const int64_t n = spec->batch, length = block->n_columns;
@@ -112,7 +112,7 @@ static void multiply_block(const norma_gradient_weights *w,
     const int64_t m = transposed ? length : block->n_rows, k = transposed ? block->n_rows : length;
     double *to = out + first * n;
     if (w->kernels) {
-        const norma_lanes_operand a = {w->panel, transposed ? 1 : length, transposed ? length : 1};
+        const norma_lanes_operand a = {entries, transposed ? 1 : length, transposed ? length : 1};
         const norma_lanes_operand b = {from, n, 1};
         w->kernels->product(m, n, k, a, b, alpha, adds ? to : skip ? skipped : NULL, to, 0);
         return;
@@ -120,7 +120,7 @@ static void multiply_block(const norma_gradient_weights *w,
     if (!adds && skip)
         memcpy(to, skipped, (size_t)(m * n) * sizeof *to);
     cblas_dgemm(CblasRowMajor, transposed ? CblasTrans : CblasNoTrans, CblasNoTrans, (int)m, (int)n,
-                (int)k, alpha, w->panel, (int)length, from, (int)n, adds || skip ? 1 : 0, to,
+                (int)k, alpha, entries, (int)length, from, (int)n, adds || skip ? 1 : 0, to,
                 (int)n);
 }
 
@@ -160,8 +160,10 @@ static norma_status multiply(norma_gradient_weights *w, bool transposed, const d
     }
     for (; block.row < end && count > 0; block.row += w->panel_rows) {
         block.n_rows = end - block.row < w->panel_rows ? end - block.row : w->panel_rows;
-        norma_chain_weights_block(spec, &w->draw, &block, w->panel);
-        multiply_block(w, &block, transposed, v, alpha, out);
+        if (!w->kept)
+            norma_chain_weights_block(spec, &w->draw, &block, w->panel);
+        multiply_block(w, &block, w->kept ? w->kept + block.row * d : w->panel, transposed, v,
+                       alpha, out);
     }
     norma_gradient_share_collect(w->share, d, unit, spec->batch, out);
     return NORMA_OK;

@@ -23,6 +23,7 @@ typedef struct norma_gradient_weights {
     const norma_chain_spec *spec;       /* borrowed */
     const norma_gradient_share *share;  /* borrowed */
     norma_chain_draw draw;              /* of the current layer */
+    const double *kept;                 /* its entries [d][d]; NULL: drawn; borrowed */
     const norma_lanes_kernels *kernels; /* of matrices up to NORMA_SOLO_MAX_SIZE; NULL: BLAS */
     bool haar, exact;
     bool thin; /* the norm of V H' goes through R of H = Q R */

@@ -81,8 +81,10 @@ static void members(void **state)
     assert_int_equal(alone.most_members, 20);
     request.n_members = 4;
     norma_test_ok(norma_gradient_check(&spec, &input, &request, &shared));
-    /* three quarters of H and Z, but for the two of the layer under way */
-    norma_test_check_close(alone.bytes - shared.bytes, 8.0 * 2 * 80 * (20 * 120 - 160), 0);
+    /* three quarters of H and Z, but for the two of the layer under way; W, which one process keeps
+     */
+    norma_test_check_close(alone.bytes - shared.bytes,
+                           8.0 * (2 * 80 * (20 * 120 - 160) + 20 * 160 * 160), 0);
     request.n_members = 21;
     norma_test_fails(norma_gradient_create(&spec, &input, &request, &g), NORMA_LIMIT,
                      "at most 20 processes");
