@@ -29,6 +29,21 @@ static int64_t bytes_of_rank(const void *context, int64_t n_ranks)
     return (int64_t)8 * NORMA_CLAIM_HEAD * (run->first[run->n_claims] + run->n_claims);
 }
 
+/* Of both sides, at most: the search of a deterministic claim takes all its steps, means end their
+ * replicas earlier where they are clear. */
+static double n_evaluations(const norma_claims_run *run)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < run->n_claims; i++) {
+        const norma_claim_budget *budget = &run->budgets[i];
+        bool random = norma_claim_is_random(norma_claim_get(run->claims[i]));
+        int64_t most =
+            random ? budget->n_cases * budget->n_replicas_most : budget->n_cases + budget->n_steps;
+        sum += (double)budget->n_blocks * (double)most;
+    }
+    return sum;
+}
+
 static norma_status plan(norma_job_context *job, bool print)
 {
     const norma_claims_run *run = job->state;
@@ -42,8 +57,10 @@ static norma_status plan(norma_job_context *job, bool print)
         (double)(job->machine.base_memory + bytes_of_rank(run, job->machine.n_ranks)), memory,
         sizeof memory);
     norma_plan_format_bytes_local((double)norma_claims_output_bytes(run), size, sizeof size);
-    norma_log_result("# %lld claims, %lld blocks of cases, memory of a rank %s, file %s",
-                     (long long)run->n_claims, (long long)run->first[run->n_claims], memory, size);
+    norma_log_result("# %lld claims, %lld blocks of cases, up to %.3g evaluations of both sides, "
+                     "memory of a rank %s, file %s",
+                     (long long)run->n_claims, (long long)run->first[run->n_claims],
+                     n_evaluations(run), memory, size);
     return NORMA_OK;
 }
 

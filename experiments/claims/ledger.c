@@ -46,7 +46,7 @@ static norma_claim_verdict verdict_of(const norma_claims_run *run, int64_t i)
 void norma_claims_ledger_print(const norma_claims_run *run)
 {
     int64_t counts[NORMA_N_CLAIM_VERDICTS] = {0}, n_surprises = 0;
-    double n_looks = 0;
+    double n_looks = 0, n_samples = 0;
     norma_log_result("#%-23s %-20s %9s %9s  %s", "claim", "verdict", "cases", "violated",
                      "worst case: left and right side");
     for (int64_t i = 0; i < run->n_claims; i++) {
@@ -66,6 +66,7 @@ void norma_claims_ledger_print(const norma_claims_run *run)
         counts[verdict]++;
         n_surprises += surprise ? 1 : 0;
         n_looks += m[NORMA_CLAIM_N_LOOKS];
+        n_samples += m[NORMA_CLAIM_N_SAMPLES];
     }
     for (int v = 0; v < NORMA_N_CLAIM_VERDICTS; v++)
         if (counts[v] > 0)
@@ -73,7 +74,9 @@ void norma_claims_ledger_print(const norma_claims_run *run)
                              norma_names_name(&norma_claim_verdict_names, v));
     norma_log_result("# %lld unexpected; %.0f looks at means and shares: a true claim is accused "
                      "with a probability below %.2g in all",
-                     (long long)n_surprises, n_looks, 5.8e-7 * n_looks);
+                     (long long)n_surprises, n_looks,
+                     1.02 * norma_claim_accusation(run->budgets[0].n_errors) * n_looks);
+    norma_log_result("# %.4g evaluations of both sides", n_samples);
 }
 
 norma_status norma_claims_ledger_check_root(const norma_config *config)

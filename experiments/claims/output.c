@@ -13,7 +13,7 @@ int64_t norma_claims_output_bytes(const norma_claims_run *run)
 {
     int64_t bytes = 200000;
     for (int64_t i = 0; i < run->n_claims; i++)
-        bytes += 8 * (3 * run->budgets[i].n_blocks * run->budgets[i].n_cases +
+        bytes += 8 * (4 * run->budgets[i].n_blocks * run->budgets[i].n_cases +
                       (int64_t)2 * NORMA_CLAIM_NUMBERS) +
                  20000;
     return bytes;
@@ -38,6 +38,7 @@ static norma_status add_claim(norma_result *file, const norma_claim *claim,
     NORMA_TRY(norma_schema_add_group(file, group));
     NORMA_TRY(norma_result_set_text(file, group, "statement", claim->summary));
     NORMA_TRY(norma_result_set_text(file, group, "place", claim->place));
+    NORMA_TRY(norma_result_set_text(file, group, "relation", claim->equal ? "=" : "<="));
     if (budget->n_blocks == 0)
         return NORMA_OK;
     NORMA_TRY(norma_schema_add_axis(file, group, "case", budget->n_blocks * budget->n_cases,
@@ -47,6 +48,7 @@ static norma_status add_claim(norma_result *file, const norma_claim *claim,
     NORMA_TRY(add_variable(file, group, "left", "case", "left side; missing: hypothesis not met"));
     NORMA_TRY(add_variable(file, group, "right", "case", "right side"));
     NORMA_TRY(add_variable(file, group, "error", "case", "standard error of left - right"));
+    NORMA_TRY(add_variable(file, group, "replicas", "case", "replicas; of deterministic claims 1"));
     return add_variable(file, group, "worst", "number", "the worst case of draws and search");
 }
 
@@ -62,9 +64,9 @@ norma_status norma_claims_output_write_local(const norma_job_context *job, const
                                              const norma_claim_budget *budget, int64_t block,
                                              const double *record)
 {
-    static const char *const names[3] = {"left", "right", "error"};
+    static const char *const names[4] = {"left", "right", "error", "replicas"};
     const int64_t start = block * budget->n_cases, count = budget->n_cases;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         char group[NAME], variable[NAME + 8];
         group_of(claim, group);
         (void)snprintf(variable, sizeof variable, "%s/%s", group, names[i]);
@@ -88,8 +90,8 @@ static norma_status finish_claim(norma_result *file, const norma_claim *claim,
         norma_claim_number number;
     } counts[] = {{"n_cases", NORMA_CLAIM_N_CASES},       {"n_met", NORMA_CLAIM_N_MET},
                   {"n_violated", NORMA_CLAIM_N_VIOLATED}, {"n_looks", NORMA_CLAIM_N_LOOKS},
-                  {"worst_rows", NORMA_CLAIM_ROWS},       {"worst_columns", NORMA_CLAIM_COLUMNS},
-                  {"worst_numbers", NORMA_CLAIM_N}};
+                  {"n_samples", NORMA_CLAIM_N_SAMPLES},   {"worst_rows", NORMA_CLAIM_ROWS},
+                  {"worst_columns", NORMA_CLAIM_COLUMNS}, {"worst_numbers", NORMA_CLAIM_N}};
     const int64_t start = 0, count = NORMA_CLAIM_NUMBERS;
     char group[NAME], variable[NAME + 8];
     group_of(claim, group);

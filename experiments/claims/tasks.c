@@ -68,17 +68,27 @@ static norma_status replay(void *context, int64_t task, const void *bytes, int64
     return take(run, task, run->record);
 }
 
+/* norma_claim_budget: a block takes up to a minute, a stop does not wait for its end. */
+static bool must_stop(void *context)
+{
+    const norma_claims_run *run = context;
+    return norma_queue_step(run->queue, 0) == NORMA_STOP_END;
+}
+
 /* One block of one claim (norma_queue_tasks); the group is this rank alone. */
 static norma_status compute(void *context, int64_t task)
 {
     norma_claims_run *run = context;
     int64_t i = claim_of(run, task);
     const norma_claim *claim = norma_claim_get(run->claims[i]);
-    if (norma_queue_step(run->queue, 0) == NORMA_STOP_END)
-        return NORMA_STOPPED;
+    norma_claim_budget budget = run->budgets[i];
+    budget.stop = must_stop;
+    budget.context = run;
     norma_status status =
         norma_claim_examine(claim, norma_config_get_seed(run->job->config, 0, "seed"),
-                            task - run->first[i], &run->budgets[i], run->record);
+                            task - run->first[i], &budget, run->record);
+    if (status == NORMA_STOPPED)
+        return status;
     if (status != NORMA_OK)
         return norma_status_context(status, "%s: ", claim->name);
     NORMA_TRY(take(run, task, run->record));

@@ -55,6 +55,7 @@ typedef struct norma_claim_random {
     uint64_t seed;
     norma_rng_stream stream;
     int64_t next; /* element */
+    bool wide;    /* sizes of cases go up to their largest: norma_claim_size */
 } norma_claim_random;
 
 typedef struct norma_claim {

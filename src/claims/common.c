@@ -41,6 +41,11 @@ int64_t norma_claim_integer(norma_claim_random *random, int64_t low, int64_t hig
     return low + (int64_t)(norma_claim_uniform(random) * (double)(high - low + 1));
 }
 
+int64_t norma_claim_size(norma_claim_random *random, int64_t low, int64_t high, int64_t most)
+{
+    return norma_claim_integer(random, low, random->wide ? most : high);
+}
+
 void norma_claim_product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
                          const double *a, const double *b, double *c)
 {
@@ -266,10 +271,10 @@ int64_t norma_claim_draw_shape(norma_claim_random *random, int64_t shape[5])
 {
     int64_t n, taps;
     do {
-        shape[0] = norma_claim_integer(random, 1, 4);
-        shape[2] = norma_claim_integer(random, 1, 4);
-        shape[4] = norma_claim_integer(random, 1, 2);
-        shape[3] = norma_claim_integer(random, 1, 3);
+        shape[0] = norma_claim_size(random, 1, 4, 6);
+        shape[2] = norma_claim_size(random, 1, 4, 6);
+        shape[4] = norma_claim_size(random, 1, 2, 3);
+        shape[3] = norma_claim_size(random, 1, 3, 4);
         taps = shape[3] + shape[4] - 1;
         n = shape[0] * shape[2] * taps;
     } while (n > WIDTH || n < 2);

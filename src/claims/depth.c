@@ -18,7 +18,7 @@ enum {
  * second case has the largest width, where bounds are nearly met. */
 NORMA_CLAIM_DRAW(near_samples)
 {
-    int64_t d = number % 2 ? norma_claim_integer(random, 2, 6) : WIDTH;
+    int64_t d = number % 2 ? norma_claim_size(random, 2, 6, WIDTH) : WIDTH;
     double s = (0.2 + 0.8 * norma_claim_uniform(random)) / (5 * (double)d);
     out->rows = out->columns = d;
     out->n = 0;
@@ -64,7 +64,7 @@ NORMA_CLAIM_DRAW(threshold_samples)
 /* X, then `n` further squares. */
 static void draw_deep(norma_claim_random *random, int64_t number, int n, norma_claim_case *out)
 {
-    int64_t d = norma_claim_integer(random, 2, 4);
+    int64_t d = norma_claim_size(random, 2, 4, 6);
     norma_claim_draw_matrix(random, number, d, d, out);
     norma_claim_append_normals(random, n * d * d, out);
     out->n_free = out->n;

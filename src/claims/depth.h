@@ -24,11 +24,11 @@
       EXPECTATION, false, "printed", NOT_VIOLATED, NULL, 0.91, 0, near_samples, second_phase)      \
     X("thesis-c.12", "THESIS Lemma C.12",                                                          \
       "sum of log ||J_BN|| over layers <= C d^5 (psi(X_0)^3 + 1 - exp(-L / (32 d^4)))", CONSTANT,  \
-      false, "printed", CONSTANT_UNKNOWN, "six layers, d to 4; for psi near 0 the sum is smaller", \
-      0, 0, deep_samples, log_norms)                                                               \
+      false, "printed", CONSTANT_UNKNOWN, "six layers; for psi near 0 the sum is smaller", 0, 0,   \
+      deep_samples, log_norms)                                                                     \
     X("thesis-6.5", "THESIS Thm 6.5, C.10",                                                        \
       "log ||gradient of a layer's weights|| <= C d^5 (psi(X_0)^3 + 1)", CONSTANT, false,          \
-      "printed", CONSTANT_UNKNOWN, "four layers, d to 4; far above gradients at greater widths",   \
-      0, 0, gradient_samples, log_gradients)
+      "printed", CONSTANT_UNKNOWN, "four layers; far above gradients at greater widths", 0, 0,     \
+      gradient_samples, log_gradients)
 
 #endif

@@ -17,8 +17,16 @@ typedef struct finding {
     double error;  /* standard error of left - right */
     double excess; /* (left - right) / max(|left|, |right|), by absolute value for equalities */
     bool violated;
-    int64_t n_looks;
+    int64_t n_looks, n_samples;
 } finding;
+
+/* Deterministic cases, or replicas, between two questions of budget->stop. */
+enum { PATIENCE = 256 };
+
+static bool must_stop(const norma_claim_budget *budget, int64_t number)
+{
+    return budget->stop && number % PATIENCE == 0 && budget->stop(budget->context);
+}
 
 /* The stream depends on the claim's name (hashed by FNV-1a), not on its place in the table, so that
  * a new claim changes no case of the others. */
@@ -47,7 +55,7 @@ static double right_side(const norma_claim *claim, const norma_claim_budget *bud
     return right > 0 ? 0.99 * sharp * right : right - 0.01 * fabs(right);
 }
 
-static void weigh(const norma_claim *claim, finding *out)
+static void weigh(const norma_claim *claim, const norma_claim_budget *budget, finding *out)
 {
     double difference = out->sides.left - out->sides.right;
     double size = fmax(fabs(out->sides.left), fabs(out->sides.right));
@@ -55,7 +63,7 @@ static void weigh(const norma_claim *claim, finding *out)
         difference = fabs(difference);
     out->excess = size > 0 ? difference / size : 0;
     out->violated = claim->kind != NORMA_CLAIM_CONSTANT &&
-                    difference > out->sides.rounding + NORMA_CLAIM_ERRORS * out->error;
+                    difference > out->sides.rounding + budget->n_errors * out->error;
 }
 
 static bool is_finite(const norma_claim_sides *sides)
@@ -67,12 +75,13 @@ static norma_status look_once(const norma_claim *claim, const norma_claim_budget
                               const norma_claim_case *c, finding *out)
 {
     memset(out, 0, sizeof *out);
+    out->n_samples = 1;
     NORMA_TRY(claim->evaluate(c, NULL, &out->sides));
     out->sides.met = out->sides.met && is_finite(&out->sides);
     if (!out->sides.met)
         return NORMA_OK;
     out->sides.right = right_side(claim, budget, out->sides.right);
-    weigh(claim, out);
+    weigh(claim, budget, out);
     return NORMA_OK;
 }
 
@@ -105,6 +114,9 @@ static norma_status look_often(const norma_claim *claim, uint64_t seed,
     for (int64_t until = budget->n_replicas; out->n_looks < LOOKS; until *= 2) {
         while (all.n < until) {
             norma_claim_sides one = {0};
+            if (must_stop(budget, all.n))
+                return NORMA_STOPPED;
+            out->n_samples++;
             NORMA_TRY(claim->evaluate(c, &random, &one));
             if (!one.met || !is_finite(&one))
                 return NORMA_OK; /* the hypothesis is about the case: it fails in all replicas alike
@@ -119,9 +131,9 @@ static norma_status look_often(const norma_claim *claim, uint64_t seed,
         /* replicas that all agree show no spread: one of them is taken to differ */
         double floor = claim->kind == NORMA_CLAIM_PROBABILITY ? 1 : 0;
         out->error = sqrt(fmax(all.squares, floor) / (double)(all.n - 1) / (double)all.n);
-        weigh(claim, out);
-        double clear = out->sides.rounding + NORMA_CLAIM_ERRORS * out->error;
-        bool settled = NORMA_CLAIM_ERRORS * out->error <= out->sides.rounding;
+        weigh(claim, budget, out);
+        double clear = out->sides.rounding + budget->n_errors * out->error;
+        bool settled = budget->n_errors * out->error <= out->sides.rounding;
         if (fabs(out->sides.left - out->sides.right) > clear || settled ||
             until >= budget->n_replicas_most)
             break;
@@ -162,6 +174,7 @@ static bool note(const norma_claim *claim, const finding *found, const norma_cla
                  double *record)
 {
     record[NORMA_CLAIM_N_LOOKS] += (double)found->n_looks;
+    record[NORMA_CLAIM_N_SAMPLES] += (double)found->n_samples;
     if (!found->sides.met)
         return false;
     record[NORMA_CLAIM_N_VIOLATED] += found->violated ? 1 : 0;
@@ -197,6 +210,8 @@ static norma_status search(const norma_claim *claim, uint64_t seed, int64_t bloc
         norma_claim_case next = *c;
         finding found;
         double part = (double)(i % 200) / 200; /* from 1 to 1e-5, again and again */
+        if (must_stop(budget, i))
+            return NORMA_STOPPED;
         move(&random, pow(10, -5 * part), &next);
         NORMA_TRY(look_once(claim, budget, &next, &found));
         if (note(claim, &found, &next, record))
@@ -207,7 +222,12 @@ static norma_status search(const norma_claim *claim, uint64_t seed, int64_t bloc
 
 int64_t norma_claim_record_size(const norma_claim_budget *budget)
 {
-    return NORMA_CLAIM_HEAD + 3 * budget->n_cases;
+    return NORMA_CLAIM_HEAD + 4 * budget->n_cases;
+}
+
+double norma_claim_accusation(double n_errors)
+{
+    return erfc(n_errors / sqrt(2.0));
 }
 
 norma_status norma_claim_examine(const norma_claim *claim, uint64_t seed, int64_t block,
@@ -225,6 +245,9 @@ norma_status norma_claim_examine(const norma_claim *claim, uint64_t seed, int64_
         norma_claim_random random = stream_of(claim, seed, DRAW, number);
         norma_claim_case c = {0};
         finding found;
+        if (must_stop(budget, i))
+            return NORMA_STOPPED;
+        random.wide = budget->wide;
         claim->draw(&random, number, &c);
         if (norma_claim_is_random(claim))
             NORMA_TRY(look_often(claim, seed, budget, number, &c, &found));
@@ -236,6 +259,7 @@ norma_status norma_claim_examine(const norma_claim *claim, uint64_t seed, int64_
             record[NORMA_CLAIM_HEAD + i] = found.sides.left;
             record[NORMA_CLAIM_HEAD + budget->n_cases + i] = found.sides.right;
             record[NORMA_CLAIM_HEAD + 2 * budget->n_cases + i] = found.error;
+            record[NORMA_CLAIM_HEAD + 3 * budget->n_cases + i] = (double)found.n_samples;
         }
     }
     if (!norma_claim_is_random(claim))
@@ -254,7 +278,7 @@ void norma_claim_merge(double *into, const double *block)
     bool graver = block[NORMA_CLAIM_N_VIOLATED] > 0 && into[NORMA_CLAIM_N_VIOLATED] <= 0;
     bool lighter = block[NORMA_CLAIM_N_VIOLATED] <= 0 && into[NORMA_CLAIM_N_VIOLATED] > 0;
     bool worse = block[NORMA_CLAIM_EXCESS] > into[NORMA_CLAIM_EXCESS];
-    for (int i = NORMA_CLAIM_N_CASES; i <= NORMA_CLAIM_N_LOOKS; i++)
+    for (int i = NORMA_CLAIM_N_CASES; i <= NORMA_CLAIM_N_SAMPLES; i++)
         into[i] += block[i];
     if (block[NORMA_CLAIM_N_MET] <= 0)
         return;

@@ -6,16 +6,13 @@
  *
  * A case violates a deterministic claim where left - right exceeds the bound of its rounding. A
  * claim on means or shares is violated in a case where the mean of left - right over replicas
- * exceeds that bound by more than 5 of its standard errors; replicas are doubled until the mean
- * lies beyond 5 standard errors on either side, or the budget ends. By the normal law one look at a
- * true claim accuses it with a probability of at most 2.9e-7 (5.8e-7 for an equality).
+ * exceeds that bound by more than budget.n_errors of its standard errors; replicas are doubled
+ * until the mean lies beyond as many on either side, or the budget ends. By the normal law one look
+ * at a true claim accuses it with a probability below norma_claim_accusation.
  *
- * A block depends on the claim's name, the seed and its number alone.
+ * A block depends on the claim's name, the seed, its number and the budget alone.
  */
 #include "src/claims/claim.h"
-
-/* Standard errors by which a mean must lie on the wrong side. */
-#define NORMA_CLAIM_ERRORS 5.0
 
 /* How much is done. */
 typedef struct norma_claim_budget {
@@ -24,7 +21,11 @@ typedef struct norma_claim_budget {
     int64_t n_steps;    /* of the search for counter-examples, a block */
     int64_t n_replicas; /* the first look at a case, at least 2 */
     int64_t n_replicas_most;
-    bool planted; /* right sides are those of the version that is off by 1% */
+    double n_errors;             /* standard errors by which a mean must lie on the wrong side */
+    bool wide;                   /* sizes of cases go up to their largest */
+    bool planted;                /* right sides are those of the version that is off by 1% */
+    bool (*stop)(void *context); /* asked every few milliseconds: leave the block? NULL: never */
+    void *context;               /* of stop; borrowed */
 } norma_claim_budget;
 
 /* Numbers of a block; of several blocks together the same. */
@@ -34,6 +35,7 @@ typedef enum norma_claim_number {
     NORMA_CLAIM_N_VIOLATED,
     NORMA_CLAIM_N_TRIVIAL,   /* cases in which the bound says nothing */
     NORMA_CLAIM_N_LOOKS,     /* tests that were made; 0 for deterministic claims */
+    NORMA_CLAIM_N_SAMPLES,   /* evaluations of both sides: cases, steps of the search, replicas */
     NORMA_CLAIM_RATIO,       /* largest left / right */
     NORMA_CLAIM_RATIO_LEAST, /* the smallest of the blocks' largest */
     NORMA_CLAIM_EXCESS,      /* of the worst case: (left - right) / max(|left|, |right|) */
@@ -48,11 +50,17 @@ typedef enum norma_claim_number {
     NORMA_CLAIM_HEAD = NORMA_CLAIM_WORST + NORMA_CLAIM_NUMBERS
 } norma_claim_number;
 
-/* Numbers of a block's record: the head above, then left, right, error [n_cases] of the cases. */
+/* Numbers of a block's record: the head above, then left, right, error, replicas [n_cases] of the
+ * cases. */
 int64_t norma_claim_record_size(const norma_claim_budget *budget);
 
-/* record[norma_claim_record_size] = block `block` of a claim. NORMA_NUMERIC where a library fails,
- * NORMA_LIMIT beyond the fields of the counters. */
+/* The probability by the normal law that one look at a true equality accuses it; an inequality half
+ * as often. */
+double norma_claim_accusation(double n_errors);
+
+/* record[norma_claim_record_size] = block `block` of a claim. NORMA_STOPPED where budget->stop says
+ * so: nothing of the block is to be kept. NORMA_NUMERIC where a library fails, NORMA_LIMIT beyond
+ * the fields of the counters. */
 NORMA_MUST_USE norma_status norma_claim_examine(const norma_claim *claim, uint64_t seed,
                                                 int64_t block, const norma_claim_budget *budget,
                                                 double *record);

@@ -65,6 +65,9 @@ void norma_claim_normals(norma_claim_random *random, int64_t n, double *out);
 /* low .. high, each with the same probability. */
 int64_t norma_claim_integer(norma_claim_random *random, int64_t low, int64_t high);
 
+/* A size of a case: the same, with `most` in the place of `high` where random->wide. */
+int64_t norma_claim_size(norma_claim_random *random, int64_t low, int64_t high, int64_t most);
+
 /* q [n][n] = a Haar orthogonal matrix. */
 norma_status norma_claim_haar(norma_claim_random *random, int64_t n, double *q);
 

@@ -60,7 +60,7 @@ NORMA_CLAIM_DRAW(short_chain)
 
 NORMA_CLAIM_DRAW(full_rank)
 {
-    draw_chain(norma_claim_integer(random, 2, 4), number % 2 ? 0.5 : 1, out);
+    draw_chain(norma_claim_size(random, 2, 4, 8), number % 2 ? 0.5 : 1, out);
 }
 
 /* h := BN((1 + gamma W) h), W uniform on [-sqrt 3, sqrt 3]; false where a row vanishes. */

@@ -11,13 +11,13 @@ enum { WIDTH = NORMA_CLAIM_WIDTH, SQUARE = NORMA_CLAIM_WIDTH * NORMA_CLAIM_WIDTH
 
 NORMA_CLAIM_DRAW(wide)
 {
-    int64_t rows = norma_claim_integer(random, 2, 6);
-    norma_claim_draw_matrix(random, number, rows, norma_claim_integer(random, rows, 8), out);
+    int64_t rows = norma_claim_size(random, 2, 6, WIDTH);
+    norma_claim_draw_matrix(random, number, rows, norma_claim_size(random, rows, 8, WIDTH), out);
 }
 
 NORMA_CLAIM_DRAW(square)
 {
-    int64_t d = norma_claim_integer(random, 2, 6);
+    int64_t d = norma_claim_size(random, 2, 6, WIDTH);
     norma_claim_draw_matrix(random, number, d, d, out);
 }
 
@@ -31,23 +31,12 @@ NORMA_CLAIM_DRAW(rotation)
     out->n_free = out->n;
 }
 
-/* Samples nearly in one direction: the gap is large. */
-NORMA_CLAIM_DRAW(collinear)
-{
-    norma_claim_draw_square(random, number % 2 ? number : 1, out);
-    if (number % 2)
-        return;
-    for (int64_t i = 0; i < out->rows; i++)
-        for (int64_t j = 0; j < out->columns; j++)
-            out->x[i * out->columns + j] = 1 + 0.5 * (double)j + 1e-9 * norma_claim_normal(random);
-}
-
 /* Eigenvalues as a vector of 1 x d, positive: equal ones, small ones, of all scales. */
 NORMA_CLAIM_DRAW(eigenvalues)
 {
     static const double scales[4] = {1e-3, 0.1, 1, 20};
     out->rows = 1;
-    out->columns = out->n = out->n_free = norma_claim_integer(random, 2, 8);
+    out->columns = out->n = out->n_free = norma_claim_size(random, 2, 8, WIDTH);
     for (int64_t i = 0; i < out->n; i++)
         out->x[i] = scales[number % 4] * norma_claim_normal(random);
     if (number % 4 == 1) { /* one apart from seven equal others, where the bounds are nearly met */

@@ -40,7 +40,7 @@
       false, "printed", NOT_VIOLATED, NULL, 0, 0, square, isometry_rise)                           \
     X("thesis-6.4", "THESIS Cor. 6.4, C.6",                                                        \
       "E psi(BN(W X)) <= psi(X) + log(1 - sum (lambda - 1)^2 / (2 d^2 (d + 2))), W Haar",          \
-      EXPECTATION, false, "printed", NOT_VIOLATED, NULL, 0.95, 0, collinear, gap_fall)             \
+      EXPECTATION, false, "printed", NOT_VIOLATED, NULL, 0.95, 0, far_samples, gap_fall)           \
     X("thesis-c.8", "THESIS Lemma C.8",                                                            \
       "psi <= c / (16 d) keeps all eigenvalues in [1 - c, 1 + c]", DETERMINISTIC, false,           \
       "printed", VIOLATED, "false for c below (d - 1) / (8 d): psi is quadratic in the deviation", \

@@ -12,7 +12,7 @@ enum { WIDTH = NORMA_CLAIM_WIDTH };
 NORMA_CLAIM_DRAW(values)
 {
     out->rows = 1;
-    out->columns = out->n = out->n_free = norma_claim_integer(random, 2, 8);
+    out->columns = out->n = out->n_free = norma_claim_size(random, 2, 8, WIDTH);
     for (int64_t i = 0; i < out->n; i++)
         out->x[i] = norma_claim_normal(random);
     if (number % 4 == 0) /* one apart from equal others */
@@ -163,7 +163,7 @@ NORMA_CLAIM_SIDES(contraction_mean)
 /* n singular values, then d and the number of layers. */
 NORMA_CLAIM_DRAW(chain)
 {
-    int64_t n = norma_claim_integer(random, 2, 4);
+    int64_t n = norma_claim_size(random, 2, 4, 8);
     out->rows = 1;
     out->columns = out->n_free = n;
     out->n = n + 2;
@@ -221,7 +221,7 @@ NORMA_CLAIM_SIDES(prediction)
 /* d, then i. */
 NORMA_CLAIM_DRAW(frame)
 {
-    int64_t d = norma_claim_integer(random, 3, 8);
+    int64_t d = norma_claim_size(random, 3, 8, WIDTH);
     out->rows = out->columns = 1;
     out->n = 2;
     out->n_free = 0;

@@ -10,7 +10,7 @@ enum { WIDTH = NORMA_CLAIM_WIDTH, SQUARE = NORMA_CLAIM_WIDTH * NORMA_CLAIM_WIDTH
 
 NORMA_CLAIM_DRAW(any)
 {
-    int64_t d = norma_claim_integer(random, 2, 8);
+    int64_t d = norma_claim_size(random, 2, 8, WIDTH);
     norma_claim_draw_matrix(random, number, d, d, out);
 }
 
@@ -32,7 +32,7 @@ NORMA_CLAIM_DRAW(soft)
 /* A square H of d to 6, then W uniform on [-sqrt 3, sqrt 3] and gamma, and for soft ranks tau. */
 NORMA_CLAIM_DRAW(step)
 {
-    int64_t d = norma_claim_integer(random, 2, 6);
+    int64_t d = norma_claim_size(random, 2, 6, WIDTH);
     norma_claim_draw_matrix(random, number, d, d, out);
     for (int64_t i = 0; i < d * d; i++)
         out->x[out->n++] = sqrt(3.0) * (2 * norma_claim_uniform(random) - 1);
@@ -61,7 +61,7 @@ NORMA_CLAIM_DRAW(rank_one)
 NORMA_CLAIM_DRAW(circulant)
 {
     out->rows = 1;
-    out->columns = out->n = out->n_free = norma_claim_integer(random, 2, 8);
+    out->columns = out->n = out->n_free = norma_claim_size(random, 2, 8, WIDTH);
     for (int64_t i = 0; i < out->n; i++)
         out->x[i] = (number % 4 == 0 ? 0 : number % 4 == 1 ? 0.1 : 1) * norma_claim_normal(random);
     out->x[0] += (double)(number % 2);
@@ -309,7 +309,7 @@ NORMA_CLAIM_DRAW(gradients)
 {
     (void)number;
     out->rows = 1;
-    out->columns = norma_claim_integer(random, 2, 8);
+    out->columns = norma_claim_size(random, 2, 8, WIDTH);
     out->n = out->n_free = out->columns + 4;
     for (int64_t i = 0; i < out->n; i++)
         out->x[i] = norma_claim_normal(random);

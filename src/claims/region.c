@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { MOST_TAPS = 3 };
+enum { WIDTH = NORMA_CLAIM_WIDTH };
 
 /* y - tanh(y) for 0 <= y <= 1 without cancellation. */
 static double excess_of_tanh(double y)
@@ -48,8 +48,8 @@ NORMA_CLAIM_FORM(scales_corrected, scaled(c, false, out))
 /* W2 [channels][taps], then the scaled weights gamma_1 w_1 [channels] of one input channel. */
 NORMA_CLAIM_DRAW(taps)
 {
-    out->rows = norma_claim_integer(random, 1, 4);
-    out->columns = norma_claim_integer(random, 1, MOST_TAPS);
+    out->rows = norma_claim_size(random, 1, 4, WIDTH);
+    out->columns = norma_claim_size(random, 1, 3, 6);
     out->n = out->n_free = out->rows * (out->columns + 1);
     for (int64_t i = 0; i < out->n; i++)
         out->x[i] = norma_claim_normal(random);

@@ -230,7 +230,7 @@ NORMA_CLAIM_DRAW(thin_cut)
 {
     (void)number;
     out->rows = 1;
-    out->columns = norma_claim_integer(random, 2, 8);
+    out->columns = norma_claim_size(random, 2, 8, WIDTH);
     out->n = 0;
     norma_claim_append_normals(random, out->columns, out);
     norma_claim_append_normals(random, norma_claim_integer(random, 2, out->columns), out);

@@ -82,7 +82,7 @@ NORMA_CLAIM_SIDES(opened_pair)
 /* B [r][c0], then A [c2][r], W2 and W1 of the pair for B, those of the pair for A, x; then r. */
 NORMA_CLAIM_DRAW(low_rank)
 {
-    int64_t r = norma_claim_integer(random, 1, 2), c2 = norma_claim_integer(random, 2, 4);
+    int64_t r = norma_claim_size(random, 1, 2, 3), c2 = norma_claim_integer(random, 2, 4);
     int64_t c0 = norma_claim_integer(random, 2, 4);
     (void)number;
     out->rows = r;

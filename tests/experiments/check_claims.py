@@ -1,8 +1,9 @@
 """norma claims: verdicts as derived by hand, with several seeds; every planted version that is off by 1% is found; worst
-cases of the result file re-evaluated in numpy; the same bits on any number of ranks and after a stop; the table; wrong
-input. With the argument `all` more seeds.
+cases of the result file re-evaluated in numpy; the same bits on any number of ranks and after a stop; the full depth;
+the table; wrong input. With the argument `all` more seeds.
 
 Chance: a look at a true claim beyond 5 standard errors has a probability below 5.8e-7. The seeds are fixed."""
+import math
 import os
 import time
 
@@ -14,6 +15,7 @@ import program
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 FEW = "thesis-4.3-bound,thesis-c.8,rank20-7,rank20-15-soft,thesis-6.5"
+DEEP = "thesis-4.3-bound,thesis-c.15,rank20-8,exp23-9"
 
 
 def some_claims():
@@ -40,7 +42,8 @@ def values(path):
     with h5py.File(path) as f:
         for name, claim in f["claims"].items():
             found[name] = {key: value for key, value in claim.attrs.items() if not key.startswith("_")}
-            found[name].update({key: claim[key][()] for key in ("left", "right", "error", "worst") if key in claim})
+            found[name].update({key: claim[key][()] for key in ("left", "right", "error", "replicas", "worst")
+                                if key in claim})
     return found
 
 
@@ -97,6 +100,27 @@ def check_verdicts(folder):
             if claim["verdict"] != "not-covered":
                 random = np.any(claim["error"] > 0) or claim["n_looks"] > 0
                 program.check(random or claim["n_cases"] >= 200, f"{name}: {claim['n_cases']} cases")
+                met = np.isfinite(claim["left"])
+                program.check(np.array_equal(met, claim["replicas"] >= (1024 if random else 1)), f"{name}: replicas")
+                least = np.sum(claim["replicas"][met])
+                program.check(claim["n_samples"] >= least if random else claim["n_samples"] >= claim["n_met"],
+                              f"{name}: {claim['n_samples']} evaluations")
+
+
+def miss(claim, most=262144, errors=5):
+    """The probability that no look at a planted claim on means finds it: the product over its cases. Equalities are off by
+    1%; the means of others are taken to be 2 of their errors worse than they were measured."""
+    probability = 1.0
+    for left, right, error, n in zip(*(claim.get(key, []) for key in ("left", "right", "error", "replicas"))):
+        if n < 1024 or not np.isfinite(left):
+            continue
+        difference = abs(right) * 0.01 / 1.01 if claim["relation"] == "=" else left - right - 2 * error
+        if error <= 0:
+            probability *= difference <= 0
+            continue
+        expected = difference / error * np.sqrt(most / n)
+        probability *= 0.5 * math.erfc((expected - errors) / math.sqrt(2))
+    return probability if "replicas" in claim and np.nanmax(claim["replicas"]) >= 1024 else 0.0
 
 
 def check_planted(folder):
@@ -105,7 +129,11 @@ def check_planted(folder):
         done = run(f"planted {seed}", [*CLAIMS, "--planted", "--seed", seed], out)
         wrong = [line for line in done.stdout.splitlines() if line.endswith("  unexpected")]
         program.check("\n# 0 unexpected" in done.stdout, f"planted {seed}: not found: {wrong}")
-        program.check(any(claim["verdict"] == "violated" for claim in values(out).values()), "planted: none violated")
+        found = values(out)
+        program.check(any(claim["verdict"] == "violated" for claim in found.values()), "planted: none violated")
+        for name, claim in found.items():
+            missed = miss(claim)
+            program.check(missed < 1e-6, f"planted {seed}: {name} is missed with a probability of {missed:.2g}")
 
 
 def check_ranks(folder):
@@ -127,6 +155,23 @@ def check_resume(folder):
     run("straight", command, straight)
     program.stop_and_resume(["claims", *command, "--output", stopped], 1, ONE_THREAD)
     same("resumed", values(straight), values(stopped))
+
+
+def check_full(folder):
+    """Some claims in larger cases, whose search is as long as ever. A block that a signal ends is computed anew."""
+    out = os.path.join(folder, "full.h5")
+    done = run("full", ["--depth", "full", "--claim", DEEP, "--cases", 4, "--seed", 8], out)
+    program.check("\n# 0 unexpected" in done.stdout, f"full: {done.stdout}")
+    claims = values(out)
+    check_numpy("full", claims)
+    program.check(max(claim["worst_rows"] for claim in claims.values()) > 8, "full: no larger case is the worst one")
+    if not program.ALL:
+        return
+    straight, stopped = (os.path.join(folder, name) for name in ("deep.h5", "deep_stopped.h5"))
+    command = ["--depth", "full", "--claim", "rank20-4,thesis-c.15", "--cases", 12, "--seed", 9]
+    run("straight", command, straight)
+    program.stop_and_resume(["claims", *command, "--output", stopped], 1, ONE_THREAD)
+    same("resumed in the full depth", values(straight), values(stopped))
 
 
 def check_table(folder):
@@ -153,10 +198,14 @@ def check_refusals(folder):
         program.check(done.returncode == 2 and word in done.stderr, f"{arguments}: {done.returncode} {done.stderr}")
     done = program.launch(["plan", "claims", "--depth", "full", "--seed", 1])
     program.check(done.returncode == 0 and "blocks of cases" in done.stdout, f"plan: {done.stderr}")
+    # 4 blocks of 50 cases and 1000 steps; 800 cases with 4194304 replicas
+    for depth, claim, count in program.some((("quick", "thesis-4.3-bound", "4.2e+03"), ("full", "rank20-4", "3.36e+09")), 2):
+        done = program.launch(["plan", "claims", "--depth", depth, "--claim", claim, "--seed", 1])
+        program.check(f"up to {count} evaluations" in done.stdout, f"plan of {claim}: {done.stdout}")
 
 
 def main():
-    for check in (check_verdicts, check_planted, check_ranks, check_resume, check_table, check_refusals):
+    for check in (check_verdicts, check_planted, check_ranks, check_resume, check_full, check_table, check_refusals):
         if check is check_resume and not program.ALL:
             continue
         begun = time.monotonic()
