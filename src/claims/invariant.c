@@ -58,10 +58,10 @@ NORMA_CLAIM_DRAW(short_chain)
     draw_chain(2 + number % 2, number % 4 < 2 ? 1 : 0.1, out);
 }
 
-/* Every fourth case has d = 2, where the sides come nearest. */
+/* Every fourth case has d = 4, where the sides come nearer than for fewer. */
 NORMA_CLAIM_DRAW(full_rank)
 {
-    int64_t d = number % 4 == 0 ? 2 : norma_claim_size(random, 2, 4, 8);
+    int64_t d = number % 4 == 0 ? 4 : norma_claim_size(random, 2, 4, 8);
     draw_chain(d, number % 2 ? 0.5 : 1, out);
 }
 
