@@ -24,7 +24,7 @@ GROWN = [
     (CHAIN[:-2], ["--depth", 40, "--replicas", 3], ["--depth", 90, "--replicas", 5]),
     (NETWORK, ["--replicas", 1], ["--replicas", 2]),
     (["gradient", "--width", 6], ["--depth", "5,9", "--replicas", 2], ["--depth", "5,9,12", "--replicas", 3]),
-    (["chain", "--width", 8, "--record", "all", "--stride", "1,singular_value:7", "--observables", "stable_rank,singular_value",
+    (["chain", "--width", 8, "--record", "every:4", "--stride", "1,singular_value:7", "--observables", "stable_rank,singular_value",
       "--batch", "4,8"], ["--depth", 30], ["--depth", 47]),
     (["reconstruct", "--c-out", 2, "--c-in", 2, "--save", "gamma,state"], ["--excess", "0,1"],
      ["--excess", "2,0,1", "--source-dist", "he-normal,uniform", "--replicas", 2]),
@@ -82,7 +82,7 @@ def half_exchanged(out):
 
 
 def check_grown(folder):
-    for i, (command, before, after) in enumerate(program.some(GROWN, 5)):
+    for i, (command, before, after) in enumerate(program.some(GROWN, 4)):
         straight = os.path.join(folder, f"straight{i}.h5")
         run(command, straight, *after)
         damages = [None, lose_result, lose_half, lose_states, half_exchanged]
@@ -160,12 +160,12 @@ def check_refused(folder):
     shutil.rmtree(out + ".ckpt")
     done = run(CHAIN, other, "--replicas", 4, "--resume", expect=2)
     program.check("--save state" in done.stderr and "norma merge" in done.stderr, f"without a state: {done.stderr}")
-    for command, before, after, text in [
+    for command, before, after, text in program.some([
             (["chain", "--width", 4, "--observables", "lyapunov"], ["--depth", 9], ["--depth", 20], "--burn-in"),
             (["chain", "--depth", 5, "--cell-streams", "independent"], ["--width", "4,8", "--batch", "2,3"],
              ["--width", "4,8", "--batch", "2,3,4"], "random numbers depend"),
             (["chain", "--depth", 5, "--cells", "1/2", "--width", "4,8"], ["--batch", "2,3"], ["--batch", "2,3,4"], "has other cells"),
-            (["spectrum", "--c-out", 2, "--c-in", 3], ["--features", 8], ["--features", "8,9"], "cannot be extended")]:
+            (["spectrum", "--c-out", 2, "--c-in", 3], ["--features", 8], ["--features", "8,9"], "cannot be extended")], 2):
         out = os.path.join(folder, f"{command[1]}{len(text)}.h5")
         run(command, out, *before)
         done = run(command, out, *after, "--resume", expect=2)
@@ -189,9 +189,12 @@ def check_stopped(folder):
     program.check(not differing(before, variables(out)), "a stop changed the complete file")
     for k in range(12 if program.ALL else 2):
         words = [program.NORMA, *long, "--replicas", 3, "--seed", 7, "--resume", "--save", "state", "--output", out]
+        if os.path.exists(out + ".part"):  # the last one's
+            os.remove(out + ".part")
         process = subprocess.Popen([str(w) for w in words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                    env=dict(os.environ, **ENVIRONMENT))
-        time.sleep(0.1 + 0.07 * k)
+        program.wait_for(process, lambda: os.path.exists(out + ".part"), "the extension did not begin")
+        time.sleep(0.03 * k)
         process.send_signal(signal.SIGKILL)
         process.wait()
         with h5py.File(out) as f:
@@ -205,12 +208,48 @@ def check_stopped(folder):
     expect_equal(straight, out, "after kills")
 
 
+def check_injected(folder):
+    """Each agreement of an extension fails once, in steps: the complete file stays, and the run can be resumed."""
+    kept, straight, out = (os.path.join(folder, n) for n in ("small.h5", "large.h5", "out.h5"))
+    larger = [*CHAIN[:-1], 60, "--replicas", 4]
+    run(CHAIN, kept, "--replicas", 2)
+    run(larger, straight)
+    before = variables(kept)
+    words = [*larger, "--seed", 7, "--save", "state", "--output", out, "--resume"]
+    step = 5 if program.ALL else 101
+    k = 3
+    while True:
+        shutil.copy(kept, out)
+        shutil.copytree(kept + ".ckpt", out + ".ckpt")
+        done = program.launch([*words, "--quiet"], 2, environment={**ENVIRONMENT, "NORMA_TEST_FAIL": f"{k}@1"})
+        if done.returncode != 0:
+            errors = [line for line in done.stderr.splitlines() if line.strip()]
+            program.check(done.returncode == 4 and len(errors) == 1 and "injected failure" in errors[0],
+                          f"agreement {k}: {done.returncode} {errors}")
+            with h5py.File(out) as f:
+                larger_now = len(f["replica"]) == 4  # it failed behind the last step
+            program.check(larger_now or not differing(before, variables(out)), f"agreement {k}: the complete file changed")
+            program.check(set(leftovers(out)) <= {".ckpt", ".part"}, f"agreement {k}: left {leftovers(out)}")
+            if not larger_now:
+                again = program.launch(words, environment=ENVIRONMENT)
+                program.check(again.returncode == 0, f"agreement {k}: then {again.stderr}")
+        expect_equal(straight, out, f"agreement {k}")
+        for end in leftovers(out):
+            shutil.rmtree(out + end) if end == ".ckpt" else os.remove(out + end)
+        if done.returncode == 0:
+            break
+        k += step
+    print(f"agreements 3 to {k} of an extension, in steps of {step}")
+    program.check(k > 40, f"only {k} agreements")
+
+
 def main():
     with program.folder() as folder:
         check_grown(folder)
         check_only_new(folder)
         check_refused(folder)
         check_stopped(folder)
+        check_injected(folder)
     program.finish()
 
 
