@@ -4,7 +4,7 @@
 #
 # A site may set these variables beforehand, in the environment or in its copy of this file:
 #   NORMA                the program (else: on PATH, beside this folder's build, in this installation)
-#   NORMA_LAUNCHER       srun or mpirun (else: srun where it offers pmix, mpirun otherwise)
+#   NORMA_LAUNCHER       srun or mpirun (else: srun where it starts ranks with pmix, mpirun otherwise)
 #   NORMA_MPIRUN_FLAGS   placement under mpirun (--bind-to none)
 #   NORMA_REQUEUES       how often a job may be requeued (100)
 #   NORMA_START_SECONDS  a signal to stop waits until a go is this old, so that all ranks can take it (10)
@@ -56,7 +56,8 @@ norma_job_choose_launcher() {
     local choice="${NORMA_LAUNCHER:-}"
     if [ -z "$choice" ]; then
         choice=mpirun
-        if srun --mpi=list 2>&1 | grep -qw pmix; then
+        # Slurm lists a plugin whose library is missing, too.
+        if srun --mpi=pmix --nodes=1 --ntasks=1 true </dev/null >/dev/null 2>&1; then
             choice=srun
         fi
     fi

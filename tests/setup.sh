@@ -60,6 +60,7 @@ slurm munge                      command munged
 slurm slurmctld                  command slurmctld
 slurm slurmd                     command slurmd
 slurm slurm-client               command sbatch
+slurm libpmix-dev                file /usr/lib/x86_64-linux-gnu/pmix2/lib/libpmix.so
 torch python3-torch              module torch
 torch python3-onnx               module onnx
 torch python3-matplotlib         module matplotlib

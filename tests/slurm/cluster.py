@@ -134,6 +134,9 @@ class Cluster:
             for node, port in zip(NODES, ports[1:]):
                 f.write(f"NodeName={node} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs={CPUS} State=UNKNOWN\n")
             f.write(f"PartitionName=test Nodes={','.join(NODES)} Default=YES MaxTime=INFINITE State=UP\n")
+        # The plugin that does nothing before somebody uses it: there may be no control groups, or none to write to.
+        with open(f"{self.folder}/cgroup.conf", "w", encoding="utf-8") as f:
+            f.write("CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n")
         with open(f"{self.folder}/munge.key", "wb") as f:
             f.write(os.urandom(128))
         os.chmod(f"{self.folder}/munge.key", 0o600)
@@ -145,6 +148,9 @@ class Cluster:
         for node in NODES:
             self._daemon("slurmd", "-D", "-N", node)
         self._wait(self._is_ready, "the nodes were not idle", 90)
+        done = self.run("srun", "--mpi=pmix", "-N", str(len(NODES)), "-n", str(len(NODES)), "true", check=False)
+        if done.returncode != 0:
+            raise NotStarted(f"srun starts no ranks with PMIx (Debian: libpmix-dev)\n{done.stderr}\n{self.logs()}")
 
     def _is_ready(self):
         shown = self.run("sinfo", "--noheader", "--Node", "--format=%N %T", check=False).stdout.split("\n")
