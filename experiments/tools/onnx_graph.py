@@ -61,6 +61,32 @@ def hard_sigmoid(attributes, x):
     return np.clip(attributes.get("alpha", 0.2) * x + attributes.get("beta", 0.5), 0, 1)
 
 
+def nearest(attributes, size, n, scale):
+    """The pixels of n that a Resize or Upsample to `size` takes along an axis."""
+    at = np.arange(size)
+    frame = attributes.get("coordinate_transformation_mode", b"half_pixel").decode()
+    places = {"asymmetric": at / scale, "align_corners": at * (n - 1) / max(size - 1, 1)}.get(frame, (at + 0.5) / scale - 0.5)
+    rounded = {"floor": np.floor, "ceil": np.ceil, "round_prefer_ceil": lambda v: np.floor(v + 0.5)}.get(
+        attributes.get("nearest_mode", b"round_prefer_floor").decode(), lambda v: np.ceil(v - 0.5))(places)
+    return np.clip(rounded, 0, n - 1).astype(int)
+
+
+def resize(attributes, x, *more):
+    """Inputs behind x: scales (versions up to 10), or a region, scales and sizes, of which one is given."""
+    scales, sizes = (more[0], None) if len(more) == 1 else (more[1], more[2] if len(more) > 2 else None)
+    if attributes.get("mode", b"nearest") != b"nearest" or attributes.get(
+            "coordinate_transformation_mode", b"half_pixel") not in (b"half_pixel", b"asymmetric", b"align_corners",
+                                                                     b"pytorch_half_pixel"):
+        raise ValueError("only the mode nearest, without a region, can be expressed")
+    if len(more) == 1:
+        attributes = {"coordinate_transformation_mode": b"asymmetric", "nearest_mode": b"floor"}
+    sizes = [int(s) for s in (np.floor(np.multiply(x.shape, scales)) if sizes is None else sizes)]
+    scales = scales if scales is not None and len(scales) else np.divide(sizes, x.shape)
+    for axis, (size, scale) in enumerate(zip(sizes, scales)):
+        x = np.take(x, nearest(attributes, size, x.shape[axis], scale), axis)
+    return x
+
+
 def softmax(_, x):
     powers = np.exp(x - x.max(1, keepdims=True))
     return powers / powers.sum(1, keepdims=True)
@@ -68,6 +94,7 @@ def softmax(_, x):
 
 OPERATIONS = {**onnx_forward.OPERATIONS, "Conv": conv, "MaxPool": max_pool, "AveragePool": average_pool,
               "Clip": lambda a, x, *ends: np.clip(x, *limits(a, *ends)), "HardSigmoid": hard_sigmoid,
+              "Resize": resize, "Upsample": resize,
               "HardSwish": lambda a, x: x * hard_sigmoid({"alpha": 1 / 6}, x), "Softmax": softmax}
 
 
@@ -270,13 +297,25 @@ class GraphReader:
         out = self.model.values[node.output[0]]
         if out.shape == x.shape or out.size == x.size and out.shape[:2] == x.shape[:2] and x.shape[1] * len(x) == x.size:
             return key
+        if out.ndim == 4 and len(out) == len(x):
+            return self.groups.add(name, kind, [key], type="reshape", shape=list(out.shape[1:]))
         if out.shape != (len(x), x[0].size):
             refuse(name, kind, f"makes {list(out.shape)} of {list(x.shape)}, which cannot be expressed")
         return self.groups.add(name, kind, [key], type="flatten")
 
+    def resize(self, name, kind, _, node, __):
+        x, key, _ = self.of(node)
+        out = self.model.values[node.output[0]]
+        rows, columns = target_graph.nearest({"size": out.shape[2:]}, x.shape[2:])
+        if out.shape[:2] != x.shape[:2] or not np.array_equal(out, x[:, :, rows][:, :, :, columns]):
+            refuse(name, kind, "only pixels at floor(i n / n') of images can be expressed")
+        scale = np.divide(out.shape[2:], x.shape[2:])
+        extents = {"scale": scale.astype(int)} if np.array_equal(scale, scale.astype(int)) else {"size": out.shape[2:]}
+        return self.groups.add(name, kind, [key], type="resize", **{n: [int(v) for v in e] for n, e in extents.items()})
+
     TAKES = {"Conv": convolution, "Gemm": linear, "MatMul": linear, "BatchNormalization": batch_norm,
              **dict.fromkeys(ACTIVATIONS, activation), **dict.fromkeys(("Add", "Sub", "Mul", "Div"), arithmetic),
-             "Clip": clip, "HardSigmoid": hard, "HardSwish": hard, "Softmax": softmax, "MaxPool": pool,
+             "Clip": clip, "Resize": resize, "Upsample": resize, "HardSigmoid": hard, "HardSwish": hard, "Softmax": softmax, "MaxPool": pool,
              "AveragePool": pool, "GlobalAveragePool": mean, "ReduceMean": mean, "Concat": concatenate,
              **dict.fromkeys(("Flatten", "Reshape", "Squeeze", "Unsqueeze", "Identity", "Dropout"), shape)}
 

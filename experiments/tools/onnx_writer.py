@@ -6,9 +6,10 @@ of a batch norm is written as its scale and shift, rounded once.
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
+import target_check
 import target_graph
-from source_pair import NotRebuilt, pair, paddings
-from target_layers import POOLS, TYPES, activation_of, canonical
+from source_pair import NotRebuilt, pair, paddings, shape_of
+from target_layers import KERNELS, POOLS, TYPES, activation_of, canonical, geometry, images_weight
 
 OPSET = 14
 # An ONNX file is one message of protobuf.
@@ -22,6 +23,7 @@ class Writer:
 
     def __init__(self):
         self.nodes, self.constants = [], {}
+        self.exact = set()  # constants that are FP32 in every model
 
     def constant(self, name, values):
         self.constants[name] = np.asarray(values)
@@ -88,7 +90,8 @@ class Writer:
     def model(self, x, shape, output, dtype, note):
         """The model of all nodes: x and constants are of `dtype`, x has this shape without the batch."""
         kind = TensorProto.DOUBLE if dtype == np.float64 else TensorProto.FLOAT
-        constants = {n: v if np.issubdtype(v.dtype, np.integer) else v.astype(dtype) for n, v in self.constants.items()}
+        constants = {n: v if np.issubdtype(v.dtype, np.integer) or n in self.exact else v.astype(dtype)
+                     for n, v in self.constants.items()}
         size = sum(v.nbytes for v in constants.values())
         if size > LARGEST:
             raise NotRebuilt(f"the weights take {size / 1e9:.3g} GB; an ONNX file holds 2 GB")
@@ -106,18 +109,10 @@ def numbers_of(group):
     return {name: dataset[...].astype(np.float64) for name, dataset in group.items() if hasattr(dataset, "shape")}
 
 
-def geometry(group):
-    """(stride, dilation, padding, groups) of a convolution of a target file."""
-    stride, dilation = (np.broadcast_to(group.attrs.get(n, 1), 2).tolist() for n in ("stride", "dilation"))
-    padding = np.atleast_1d(group.attrs.get("padding", 0)).tolist()
-    padding = padding if len(padding) == 4 else 2 * np.broadcast_to(padding, 2).tolist()
-    return stride, dilation, padding, int(group.attrs.get("groups", 1))
-
-
 def own_layer(writer, x, group, title):
     """A convolution or linear layer of the target as it is, before its activation."""
     numbers = numbers_of(group)
-    weight = numbers["weight"].reshape(*numbers["weight"].shape[:2], *(numbers["weight"].shape[2:] or (1, 1)))
+    weight = images_weight(numbers["weight"])
     stride, dilation, padding, groups = geometry(group)
     if canonical(group.attrs["type"], TYPES) == "linear":
         stride, dilation, padding, groups = (1, 1), (1, 1), (0, 0, 0, 0), 1
@@ -143,7 +138,8 @@ def source_layer(writer, x, group, replica, target, title):
     if groups > 1 or list(dilation) != [1, 1] or padding[:2] != padding[2:]:
         raise NotRebuilt(f"{group.file.filename}: {group.name} stands for a convolution with groups, dilation or unequal "
                          "padding, which this script does not rebuild")
-    near, far = paddings(group, target["weight"].shape[2:] if target else (1, 1), padding[:2])
+    near, far = paddings(group, images_weight(target["weight"][...]).shape[2:], padding[:2]) if target else (
+        paddings(group, (1, 1), (0, 0)))
     attributes = group.attrs
     hidden = writer.convolution(x, f"{title}/conv1", group["W1"][replica], pair(attributes["stride1"]), near + far)
     hidden = writer.affine(hidden, f"{title}/norm1", *source_map(group, "bn1", replica, "conv1_bias"))
@@ -182,6 +178,17 @@ def joined(writer, operator, values, title):
     return result
 
 
+def extents(group):
+    """(height, width) of the images that a group takes."""
+    x = np.zeros((1, *shape_of(group.file.attrs)))
+    values = {target_graph.INPUT: x.reshape(*x.shape[:2], *(x.shape[2:] or (1, 1)))}
+    for name, inputs in target_graph.ordered(group.parent):
+        if group.parent[name] == group:
+            return values[inputs[0]].shape[2:]
+        values[name] = target_check.apply_layer(group.parent[name], [values[n] for n in inputs])
+    raise NotRebuilt(f"{group.name}: is no group of the network")
+
+
 def group_nodes(writer, group, kind, values, title):
     """The nodes of a group without weights, before its activation."""
     numbers, attributes = numbers_of(group), group.attrs
@@ -201,6 +208,20 @@ def group_nodes(writer, group, kind, values, title):
         return writer.node("Softmax", values, title, axis=1)
     if kind == "activation":
         return values[0]
+    if kind == "reshape":
+        shape = np.array([0, *attributes["shape"]], np.int64)
+        return writer.node("Reshape", [values[0], writer.constant(f"{title}/shape", shape)], title)
+    if kind == "resize":
+        if "scale" not in attributes:  # an exact choice of rows and columns, whatever the extents
+            rows, columns = (writer.constant(f"{title}/{n}", v) for n, v in zip(
+                ("rows", "columns"), target_graph.nearest(attributes, extents(group))))
+            taken = writer.node("Gather", [values[0], rows], f"{title}/of_rows", axis=2)
+            return writer.node("Gather", [taken, columns], title, axis=3)
+        scale = np.broadcast_to(attributes["scale"], 2)
+        scales = writer.constant(f"{title}/scales", np.array([1, 1, *scale], np.float32))
+        writer.exact.add(scales)
+        return writer.node("Resize", [values[0], "", scales], title, mode="nearest", nearest_mode="floor",
+                           coordinate_transformation_mode="asymmetric")
     if kind == "global-average-pool":
         return writer.node("GlobalAveragePool", values, title)
     raise NotRebuilt(f"{group.name}: type {kind} has no counterpart here")
@@ -224,11 +245,11 @@ def write_network(layers, replica, target, per_layer):
         if kind == "linear":
             given = [writer.pixel(given[0], f"{name}/pixel")]
         if len(sources) == per_layer:
-            result = source_layer(writer, given[0], sources[0], replica, group if kind == "conv2d" else None,
+            result = source_layer(writer, given[0], sources[0], replica, None if kind == "linear" else group,
                                   f"{name}/source")
             for factor in sources[1:]:
                 result = source_layer(writer, result, factor, replica, None, f"{name}/source2")
-        elif kind in ("conv2d", "linear"):
+        elif kind in KERNELS:
             result = own_layer(writer, given[0], group, name)
         else:
             result = group_nodes(writer, group, kind, given, f"{name}/{kind}")

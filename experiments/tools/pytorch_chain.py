@@ -144,6 +144,10 @@ def limits(chain, name, kind, module, _):
     chain.activation(name, kind, **activation_of(name, kind, module))
 
 
+def only_in_graphs(_, name, kind, *__):
+    refuse(name, kind, "is no part of a chain; as a graph a target file can express it")
+
+
 def nothing(*_):
     pass
 
@@ -151,7 +155,7 @@ def nothing(*_):
 MODULES = {nn.Conv2d: convolution, nn.Linear: linear, nn.BatchNorm1d: batch_norm, nn.BatchNorm2d: batch_norm,
            nn.MaxPool2d: max_pool, nn.AvgPool2d: average_pool, nn.AdaptiveAvgPool2d: average_pool,
            nn.Flatten: flatten, nn.ZeroPad2d: zero_pad, **dict.fromkeys(ACTIVATIONS, activation),
-           nn.Hardtanh: limits, **dict.fromkeys(TRANSPARENT, nothing)}
+           nn.Hardtanh: limits, nn.Unflatten: only_in_graphs, nn.Upsample: only_in_graphs, **dict.fromkeys(TRANSPARENT, nothing)}
 
 
 def known_class(module):
@@ -166,6 +170,8 @@ def known_class(module):
 
 def view(*sizes):
     sizes = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
+    if len(sizes) == 4 and all(isinstance(size, int) for size in sizes[1:]):
+        return nn.Unflatten(1, sizes[1:])
     return nn.Flatten() if len(sizes) == 2 else None
 
 
@@ -191,7 +197,8 @@ FUNCTIONS = {
     nn.Hardtanh(min_val, max_val), "hardsigmoid": lambda inplace=False: nn.Hardsigmoid(),
     "hardswish": lambda inplace=False: nn.Hardswish(), "max_pool2d": nn.MaxPool2d, "avg_pool2d": nn.AvgPool2d, "adaptive_avg_pool2d": nn.AdaptiveAvgPool2d,
     "dropout": dropout, "dropout2d": dropout, "flatten": lambda start_dim=0, end_dim=-1: nn.Flatten(start_dim, end_dim),
-    "view": view, "reshape": view, "mean": mean, "contiguous": nn.Identity, "clone": nn.Identity}
+    "interpolate": lambda size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None,
+    antialias=False: nn.Upsample(size, scale_factor, mode, align_corners), "view": view, "reshape": view, "mean": mean, "contiguous": nn.Identity, "clone": nn.Identity}
 
 
 class Tracer(torch.fx.Tracer):

@@ -108,9 +108,27 @@ def flatten(groups, name, kind, module, key, _, shape):
     return key if all(extent == 1 for extent in shape[2:]) else groups.add(name, kind, [key], type="flatten")
 
 
+def reshape(groups, name, kind, module, key, *_):
+    if module.dim != 1 or len(module.unflattened_size) != 3:
+        refuse(name, kind, "only [samples, channels, height, width] can be expressed")
+    return groups.add(name, kind, [key], type="reshape", shape=[int(n) for n in module.unflattened_size])
+
+
+def resize(groups, name, kind, module, key, _, shape):
+    """Nearest pixels; PyTorch takes pixel floor(i n / n'), or floor(i / scale)."""
+    scale = module.scale_factor
+    if module.mode != "nearest" or len(shape) != 4:
+        refuse(name, kind, f"mode = '{module.mode}'; only 'nearest', of images, can be expressed")
+    if scale is None:
+        return groups.add(name, kind, [key], type="resize", size=pair(module.size))
+    if any(s != int(s) or s < 1 for s in np.atleast_1d(scale)):
+        refuse(name, kind, f"scale_factor = {scale}; whole numbers, or a size, can be expressed")
+    return groups.add(name, kind, [key], type="resize", scale=pair(scale))
+
+
 HANDLERS = {nn.Conv2d: convolution, nn.Linear: linear, nn.BatchNorm1d: batch_norm, nn.BatchNorm2d: batch_norm,
             nn.MaxPool2d: max_pool, nn.AvgPool2d: average_pool, nn.AdaptiveAvgPool2d: adaptive_pool,
-            nn.Flatten: flatten, nn.Hardtanh: limits, **dict.fromkeys(ACTIVATIONS, activation),
+            nn.Flatten: flatten, nn.Hardtanh: limits, nn.Unflatten: reshape, nn.Upsample: resize, **dict.fromkeys(ACTIVATIONS, activation),
             **dict.fromkeys(TRANSPARENT, lambda groups, name, kind, module, key, *_: key)}
 assert set(HANDLERS) <= set(MODULES)
 

@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn import functional
 
 import target_graph
-from target_layers import TYPES, canonical, pair
+from target_layers import KERNELS, TYPES, canonical, pair
 
 
 class Affine(nn.Module):
@@ -70,6 +70,18 @@ class Pool(nn.Module):
         return means / functional.avg_pool2d(functional.pad(torch.ones_like(x), self.padding), self.kernel, self.stride)
 
 
+class Nearest(nn.Module):
+    """Images of another size; each pixel is the nearest one below."""
+
+    def __init__(self, attributes):
+        super().__init__()
+        self.attributes = {k: attributes[k] for k in ("size", "scale") if k in attributes}
+
+    def forward(self, x):
+        rows, columns = (torch.from_numpy(n) for n in target_graph.nearest(self.attributes, x.shape[2:]))
+        return x[:, :, rows][:, :, :, columns]
+
+
 class Pixel(nn.Module):
     """Everything as channels of a single pixel, which linear layers and flattened values are here."""
 
@@ -89,6 +101,10 @@ def node_modules(group, kind):
         return [Clip(attributes)]
     if kind in ("max-pool", "average-pool"):
         return [Pool(kind, attributes)]
+    if kind == "reshape":
+        return [nn.Flatten(), nn.Unflatten(1, [int(n) for n in attributes["shape"]])]
+    if kind == "resize":
+        return [Nearest(attributes)]
     return {"global-average-pool": [nn.AdaptiveAvgPool2d(1)], "flatten": [Pixel()], "activation": [nn.Identity()],
             "softmax": [nn.Softmax(1)]}[kind]
 
@@ -105,7 +121,7 @@ class TargetGraph(nn.Module):
             for number, (name, inputs) in enumerate(target_graph.ordered(f["layers"])):
                 group = f["layers"][name]
                 kind = canonical(group.attrs["type"], TYPES)
-                if kind in ("conv2d", "linear"):
+                if kind in KERNELS:
                     modules = [Pixel()] * (kind == "linear") + list(layer(number, group)) + [Pixel()] * (
                         kind == "linear")
                 else:

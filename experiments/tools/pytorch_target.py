@@ -32,7 +32,7 @@ import pytorch_run
 import target_check
 import target_graph
 from pytorch_chain import ACTIVATIONS, describe, own_weights
-from target_layers import POOLS, TYPES, NotExpressible, activation_of, canonical
+from target_layers import POOLS, TYPES, NotExpressible, activation_of, canonical, geometry, images_weight
 
 # Where training scripts keep the state_dict inside of what they save.
 STATES = ("state_dict", "model_state_dict", "model")
@@ -122,14 +122,12 @@ def read_layer(group):
     if kind == "linear":
         modules = [nn.Flatten(), nn.Linear(c0, c2, bias)]
     else:
-        stride, dilation = (tuple(int(v) for v in np.broadcast_to(attributes.get(name, 1), 2))
-                            for name in ("stride", "dilation"))
-        padding = [int(p) for p in np.atleast_1d(attributes.get("padding", 0))]
-        near, far = (padding[:2], padding[2:]) if len(padding) == 4 else ((padding * 2)[:2],) * 2
-        groups = int(attributes.get("groups", 1))
+        weight = images_weight(weight)
+        stride, dilation, padding, groups = geometry(group)
+        near, far = padding[:2], padding[2:]
         modules = [] if near == far else [nn.ZeroPad2d((near[1], far[1], near[0], far[0]))]
-        modules += [nn.Conv2d(groups * c0, c2, weight.shape[2:], stride, tuple(near) if near == far else 0,
-                              dilation, groups, bias)]
+        modules += [nn.Conv2d(groups * c0, c2, weight.shape[2:], tuple(stride), tuple(near) if near == far else 0,
+                              tuple(dilation), groups, bias)]
     modules[-1].double()
     modules[-1].weight.data.copy_(weight)
     if bias:

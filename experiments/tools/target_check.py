@@ -11,7 +11,8 @@ import h5py
 import numpy as np
 
 import target_graph
-from target_layers import POOLS, TYPES, NotExpressible, activation_of, canonical, write_layers
+from target_layers import (KERNELS, POOLS, TYPES, NotExpressible, activation_of, canonical, geometry, images_weight,
+                           write_layers)
 
 SAMPLES = 4
 # Of the largest output. Sums in another order differ by 1e-13 at most in any network of use.
@@ -70,10 +71,8 @@ def apply_kernel(group, kind, x):
                                  "arrive")
         x = (x @ weight.T)[:, :, None, None]
     else:
-        stride, dilation = (np.broadcast_to(attributes.get(n, 1), 2).tolist() for n in ("stride", "dilation"))
-        padding = np.atleast_1d(attributes.get("padding", 0)).tolist()
-        padding = padding if len(padding) == 4 else 2 * np.broadcast_to(padding, 2).tolist()
-        x = convolve(x, weight, stride, padding, int(attributes.get("groups", 1)), dilation)
+        stride, dilation, padding, groups = geometry(group)
+        x = convolve(x, images_weight(weight), stride, padding, groups, dilation)
     def of_channels(values):
         return values[:, None, None]
     if "bias" in numbers:
@@ -88,7 +87,7 @@ def apply_layer(group, values):
     """One group of a target file, for the values of the groups that it reads."""
     attributes = group.attrs
     kind = canonical(attributes["type"], TYPES)
-    x = (apply_kernel(group, kind, values[0]) if kind in ("conv2d", "linear")
+    x = (apply_kernel(group, kind, values[0]) if kind in KERNELS
          else target_graph.apply_node(group, kind, values))
     name, parameter = activation_of(attributes)
     x = FUNCTIONS[name](x) if parameter is None else WITH_PARAMETER[name](x, parameter)

@@ -115,6 +115,13 @@ def windows(x, attributes, fill):
     return parts[:, :, ::stride[0], ::stride[1]]
 
 
+def nearest(attributes, extents):
+    """The rows and the columns that a resize takes of images of these extents."""
+    scale = np.broadcast_to(attributes.get("scale", 1), 2)
+    sizes = np.broadcast_to(attributes["size"], 2) if "size" in attributes else np.multiply(extents, scale)
+    return [np.arange(size) * n // size for size, n in zip(sizes, extents)]
+
+
 def affine(numbers, attributes):
     """scale and shift of a batch norm, or of a sum or product with a constant."""
     if "constant" in numbers:
@@ -156,6 +163,11 @@ def apply_node(group, kind, values):
     if kind == "softmax":
         powers = np.exp(x - x.max(1, keepdims=True))
         return powers / powers.sum(1, keepdims=True)
+    if kind == "reshape":
+        return x.reshape(len(x), *(int(n) for n in attributes["shape"]))
+    if kind == "resize":
+        rows, columns = nearest(attributes, x.shape[2:])
+        return x[:, :, rows][:, :, :, columns]
     if kind == "activation":
         return x
     raise NotExpressible(f"{group.name}: type {kind}")

@@ -11,9 +11,12 @@ import numpy as np
 
 # Each name of a target file, then the names that other programs use. Capitals, '-' and '_' do not count.
 TYPES = {"conv2d": ("conv", "convolution", "convolution2d"),
-         "linear": ("dense", "fully-connected"),
+         "conv1d": ("convolution1d",), "linear": ("dense", "fully-connected"),
          "batchnorm": ("batch-normalization",), "add": (), "multiply": ("mul",), "concat": ("concatenate",),
-         "activation": (), "clip": (), "max-pool": (), "average-pool": (), "global-average-pool": (), "flatten": (), "softmax": ()}
+         "activation": (), "clip": (), "max-pool": (), "average-pool": (), "global-average-pool": (), "flatten": (), "softmax": (),
+         "reshape": (), "resize": ("upsample",)}
+# Groups with a weight, for which a source pair can stand.
+KERNELS = ("conv2d", "conv1d", "linear")
 ACTIVATIONS = {"identity": ("linear", "none"), "relu": (), "leaky-relu": (), "tanh": (), "sigmoid": ("logistic",),
                "gelu": (), "silu": ("swish",), "softplus": (), "relu6": (), "hard-sigmoid": (), "hard-swish": (),
                "clip": ("hardtanh",)}
@@ -56,6 +59,23 @@ def activation_of(attributes):
 def pair(value):
     """A number for both axes, or one for each."""
     return (int(value),) * 2 if np.ndim(value) == 0 else tuple(int(v) for v in value)
+
+
+def geometry(group):
+    """(stride, dilation, padding, groups) of a convolution of a target file; padding is (top, left, bottom, right). A
+    conv1d is a conv2d of images of one row."""
+    attributes = group.attrs
+    stride, dilation = (np.broadcast_to(attributes.get(n, 1), 2).tolist() for n in ("stride", "dilation"))
+    padding = np.atleast_1d(attributes.get("padding", 0)).tolist()
+    if canonical(attributes["type"], TYPES) == "conv1d":
+        return [1, stride[0]], [1, dilation[0]], [0, padding[0], 0, padding[-1]], int(attributes.get("groups", 1))
+    padding = padding if len(padding) == 4 else 2 * np.broadcast_to(padding, 2).tolist()
+    return stride, dilation, padding, int(attributes.get("groups", 1))
+
+
+def images_weight(weight):
+    """The weight [outputs, inputs, height, width] of a convolution, also of a conv1d, or of a linear layer."""
+    return weight[:, :, None] if weight.ndim == 3 else weight.reshape(*weight.shape[:2], *(weight.shape[2:] or (1, 1)))
 
 
 def checked_slope(name, kind, slope):

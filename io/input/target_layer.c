@@ -6,6 +6,7 @@
 #include "src/base/names.h"
 #include "src/base/text.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -124,6 +125,42 @@ static norma_status read_padding(const norma_h5_input *input, const char *group,
     return NORMA_OK;
 }
 
+/* Is the type conv1d, whatever way it is written? */
+static bool is_one_dimensional(const norma_h5_input *input, const char *group)
+{
+    char text[NAME_LENGTH];
+    char plain[NAME_LENGTH];
+    size_t n = 0;
+    if (norma_h5_input_text_root(input, group, "type", text, sizeof text) != NORMA_OK)
+        return false;
+    for (const char *at = text; *at; at++)
+        if (isalnum((unsigned char)*at))
+            plain[n++] = (char)tolower((unsigned char)*at);
+    plain[n] = '\0';
+    return strcmp(plain, "conv1d") == 0 || strcmp(plain, "convolution1d") == 0;
+}
+
+/* A convolution of rows is one of images of one row: its numbers are those of the width. */
+static norma_status turn_one_dimensional(const norma_h5_input *input, const char *group,
+                                         norma_layer *layer)
+{
+    static const char *const names[] = {"stride", "dilation", "padding"};
+    for (int k = 0; k < 3; k++) {
+        double values[2] = {0, 0};
+        int64_t n = 0;
+        if (!norma_h5_input_has_attribute_root(input, group, names[k]))
+            continue;
+        NORMA_TRY(
+            norma_h5_input_numbers_root(input, group, names[k], 1, k < 2 ? 1 : 2, values, &n));
+        if (k == 2) /* left, right */
+            layer->padding_more[1] = n == 2 ? (int64_t)(values[1] - values[0]) : 0;
+    }
+    layer->padding[1] = layer->padding[0];
+    layer->stride[0] = layer->dilation[0] = 1;
+    layer->padding[0] = layer->padding_more[0] = 0;
+    return NORMA_OK;
+}
+
 /* Reads stride, padding, dilation and groups, which only convolutions have. */
 norma_status norma_target_read_geometry_root(const norma_h5_input *input, const char *group,
                                              norma_layer *layer)
@@ -194,7 +231,12 @@ static norma_status read_extents(const norma_h5_input *input, const char *group,
     int64_t ignored = 0;
     snprintf(path, sizeof path, "%s/weight", group);
     NORMA_TRY(norma_h5_input_shape_root(input, path, 2, 4, &rank, extents));
-    if (rank == 3 || (rank == 4 && layer->kind == NORMA_LAYER_LINEAR))
+    bool one_dimensional = is_one_dimensional(input, group);
+    if (one_dimensional && rank != 3)
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "%s: %s: has %d axes, [outputs, inputs, width] are expected",
+                          norma_h5_input_name_root(input), path, rank);
+    if ((rank == 3 && !one_dimensional) || (rank == 4 && layer->kind == NORMA_LAYER_LINEAR))
         return NORMA_FAIL(
             NORMA_CONFIG, "%s: %s: has %d axes, %s", norma_h5_input_name_root(input), path, rank,
             layer->kind == NORMA_LAYER_LINEAR ? "[outputs, inputs] are expected"
@@ -208,6 +250,8 @@ static norma_status read_extents(const norma_h5_input *input, const char *group,
     NORMA_TRY(norma_index_multiply(extents[1], layer->groups, "input channels of a layer",
                                    &layer->n_channels_in));
     layer->kernel = (norma_kernel_shape){rank == 4 ? extents[2] : 1, rank == 4 ? extents[3] : 1};
+    if (one_dimensional)
+        layer->kernel.width = extents[2];
     NORMA_TRY(norma_index_multiply(extents[0], extents[1], "elements of a weight", &ignored));
     return norma_index_multiply(ignored, norma_kernel_taps(layer->kernel), "elements of a weight",
                                 &ignored);
@@ -234,6 +278,8 @@ norma_status norma_target_describe_layer_root(const norma_h5_input *input, const
     if (status != NORMA_OK)
         return norma_status_context(status, "%s: %s: ", file, group);
     NORMA_TRY(norma_target_read_geometry_root(input, group, layer));
+    if (is_one_dimensional(input, group))
+        NORMA_TRY(turn_one_dimensional(input, group, layer));
     NORMA_TRY(read_extents(input, group, layer));
     return check_members(input, group);
 }
@@ -285,6 +331,8 @@ norma_status norma_target_read_layer_root(const norma_h5_input *input, const cha
     int64_t ignored[NORMA_H5_INPUT_MAX_RANK];
     snprintf(path, sizeof path, "%s/weight", group);
     NORMA_TRY(norma_h5_input_shape_root(input, path, 2, 4, &rank, ignored));
+    if (rank == 3) /* of rows */
+        extents[2] = extents[3];
     NORMA_TRY(norma_h5_input_read_root(input, path, rank, extents, layer->weight));
     snprintf(path, sizeof path, "%s/bias", group);
     if (norma_h5_input_has_root(input, path))

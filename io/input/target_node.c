@@ -40,6 +40,8 @@ static const rules table[NORMA_N_LAYER_KINDS] = {
     [NORMA_LAYER_GLOBAL_AVERAGE] = {{NULL}, {NULL}, 1, 1},
     [NORMA_LAYER_FLATTEN] = {{NULL}, {NULL}, 1, 1},
     [NORMA_LAYER_SOFTMAX] = {{NULL}, {NULL}, 1, 1},
+    [NORMA_LAYER_RESHAPE] = {{"shape"}, {NULL}, 1, 1},
+    [NORMA_LAYER_RESIZE] = {{"size", "scale"}, {NULL}, 1, 1},
 };
 
 static bool is_listed(const char *const list[MOST], const char *name)
@@ -154,6 +156,45 @@ static norma_status read_clip(const norma_h5_input *input, const char *group, no
     return NORMA_OK;
 }
 
+/* The extents of a reshape, one of which may be -1. */
+static norma_status read_reshape(const norma_h5_input *input, const char *group, norma_layer *layer)
+{
+    double values[3] = {0, 0, 0};
+    int64_t n = 0;
+    int n_open = 0;
+    if (!norma_h5_input_has_attribute_root(input, group, "shape"))
+        return NORMA_FAIL(NORMA_CONFIG, "%s: %s: attribute shape is missing",
+                          norma_h5_input_name_root(input), group);
+    NORMA_TRY(norma_h5_input_numbers_root(input, group, "shape", 3, 3, values, &n));
+    for (int k = 0; k < 3; k++) {
+        n_open += values[k] == -1;
+        if ((values[k] != -1 && !(values[k] >= 1 && values[k] <= 1e12)) ||
+            values[k] != (double)(int64_t)values[k] || n_open > 1)
+            return NORMA_FAIL(NORMA_CONFIG,
+                              "%s: %s: attribute shape is %g, %g, %g; channels, height and width "
+                              "are expected, one of which may be -1",
+                              norma_h5_input_name_root(input), group, values[0], values[1],
+                              values[2]);
+        layer->extents[k] = (int64_t)values[k];
+    }
+    return NORMA_OK;
+}
+
+/* The extents of a resize, or its factors. */
+static norma_status read_resize(const norma_h5_input *input, const char *group, norma_layer *layer)
+{
+    bool size = norma_h5_input_has_attribute_root(input, group, "size");
+    if (size == norma_h5_input_has_attribute_root(input, group, "scale"))
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "%s: %s: has %s; one of the attributes size (height, width) and scale "
+                          "(whole numbers) is expected",
+                          norma_h5_input_name_root(input), group,
+                          size ? "both size and scale" : "neither size nor scale");
+    if (size)
+        return norma_target_read_pair_root(input, group, "size", 1, layer->extents + 1);
+    return norma_target_read_pair_root(input, group, "scale", 1, layer->factor);
+}
+
 /* The number of channels, from the extent of an array [c]. */
 static norma_status read_channels(const norma_h5_input *input, const char *group, const char *name,
                                   norma_layer *layer)
@@ -216,6 +257,10 @@ norma_status norma_target_describe_node_root(const norma_h5_input *input, const 
     case NORMA_LAYER_MAX_POOL:
     case NORMA_LAYER_AVERAGE_POOL:
         return read_window(input, group, layer);
+    case NORMA_LAYER_RESHAPE:
+        return read_reshape(input, group, layer);
+    case NORMA_LAYER_RESIZE:
+        return read_resize(input, group, layer);
     case NORMA_LAYER_CONV2D:
     case NORMA_LAYER_LINEAR:
     case NORMA_LAYER_CONCAT:

@@ -215,6 +215,23 @@ static norma_status propagate_kernel(const range_set *set, int64_t l)
     return NORMA_OK;
 }
 
+/* The range of channel c of a reshape: of all input channels that give it values. */
+static void reshape_range(const range_set *set, const norma_layer *layer, int64_t c,
+                          double range[2])
+{
+    int64_t pixels = layer->input.height * layer->input.width;
+    int64_t n = layer->output.height * layer->output.width;
+    range[0] = INFINITY;
+    range[1] = -INFINITY;
+    for (int64_t from = c * n / pixels; from <= ((c + 1) * n - 1) / pixels; from++) {
+        double lo = 0;
+        double hi = 0;
+        input_range(set, layer, 0, layer->input.channels, from, &lo, &hi);
+        range[0] = fmin(range[0], lo);
+        range[1] = fmax(range[1], hi);
+    }
+}
+
 /* The range of output channel c of a layer that is neither convolutional nor linear. */
 static void node_range(const range_set *set, const norma_layer *layer, int64_t c, double range[2])
 {
@@ -229,7 +246,10 @@ static void node_range(const range_set *set, const norma_layer *layer, int64_t c
         }
         n = set->first[value + 1] - set->first[value];
     }
-    input_range(set, layer, k, n, c, &range[0], &range[1]);
+    if (layer->kind == NORMA_LAYER_RESHAPE)
+        reshape_range(set, layer, c, range);
+    else
+        input_range(set, layer, k, n, c, &range[0], &range[1]);
     if (layer->kind == NORMA_LAYER_BATCHNORM) {
         interval_sum sum = {0};
         add_product(&sum, layer->weight[c], range[0], range[1]);

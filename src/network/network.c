@@ -8,15 +8,27 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const kinds[NORMA_N_LAYER_KINDS] = {
-    "conv2d",   "linear",       "batchnorm",           "add",
-    "multiply", "concat",       "activation",          "clip",
-    "max-pool", "average-pool", "global-average-pool", "flatten",
-    "softmax"};
+static const char *const kinds[NORMA_N_LAYER_KINDS] = {"conv2d",
+                                                       "linear",
+                                                       "batchnorm",
+                                                       "add",
+                                                       "multiply",
+                                                       "concat",
+                                                       "activation",
+                                                       "clip",
+                                                       "max-pool",
+                                                       "average-pool",
+                                                       "global-average-pool",
+                                                       "flatten",
+                                                       "softmax",
+                                                       "reshape",
+                                                       "resize"};
 static const char *const pools[NORMA_N_POOLS] = {"none", "max2", "global-average"};
 
 /* Names in PyTorch, Keras and Caffe. */
 static const norma_synonym kind_synonyms[] = {{"convolution2d", "conv2d"},
+                                              {"conv1d", "conv2d"}, /* of images of one row */
+                                              {"convolution1d", "conv2d"},
                                               {"dense", "linear"},
                                               {"fully-connected", "linear"},
                                               {"gemm", "linear"},
@@ -26,6 +38,7 @@ static const norma_synonym kind_synonyms[] = {{"convolution2d", "conv2d"},
                                               {"mul", "multiply"},
                                               {"concatenate", "concat"},
                                               {"maxpool", "max-pool"},
+                                              {"upsample", "resize"},
                                               {"averagepool", "average-pool"},
                                               {"globalaveragepool", "global-average-pool"},
                                               {NULL, NULL}};
@@ -190,6 +203,11 @@ static uint64_t hash_graph(uint64_t digest, const norma_network *network)
                                 (double)layer->n_inputs};
         for (size_t k = 0; k < sizeof facts / sizeof facts[0]; k++)
             digest = hash_number(digest, facts[k]);
+        if (layer->kind == NORMA_LAYER_RESHAPE || layer->kind == NORMA_LAYER_RESIZE) {
+            digest = hash_number(digest, (double)layer->output.channels);
+            digest = hash_number(digest, (double)layer->output.height);
+            digest = hash_number(digest, (double)layer->output.width);
+        }
         for (int64_t k = 0; k < layer->n_inputs; k++)
             digest = hash_number(digest, (double)network->inputs[layer->first_input + k]);
     }

@@ -36,6 +36,8 @@ typedef enum norma_layer_kind {
     NORMA_LAYER_GLOBAL_AVERAGE, /* of all pixels */
     NORMA_LAYER_FLATTEN,        /* all values as channels of one pixel */
     NORMA_LAYER_SOFTMAX,        /* over the channels of each pixel */
+    NORMA_LAYER_RESHAPE,        /* the same values in their order with other extents */
+    NORMA_LAYER_RESIZE,         /* of images; each pixel is the nearest one below */
     NORMA_N_LAYER_KINDS
 } norma_layer_kind;
 
@@ -62,6 +64,9 @@ typedef struct norma_layer {
     int64_t groups;          /* of channels, each convolved apart from the others */
     bool counts_padding;     /* an average pool divides by its window, padding included */
     double clip[2];          /* least and largest value of a clip; infinite: no limit */
+    int64_t extents[3];      /* channels, height, width of a reshape, -1: what is left; of a resize
+                                height and width, 0: by the factor */
+    int64_t factor[2];       /* of a resize */
     norma_activation activation;
     norma_pool pool; /* of convolutional and linear layers */
     double *weight;  /* [c2][c0 / groups][height][width], batch norm folded in */

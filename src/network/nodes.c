@@ -58,8 +58,12 @@ void norma_forward_node(const norma_network *network, const norma_layer *layer,
     case NORMA_LAYER_GLOBAL_AVERAGE:
         norma_window_average_all(layer->input, x, out);
         break;
+    case NORMA_LAYER_RESIZE:
+        norma_window_nearest(layer->input, layer->output, x, out);
+        break;
     case NORMA_LAYER_ACTIVATION:
     case NORMA_LAYER_FLATTEN:
+    case NORMA_LAYER_RESHAPE:
     case NORMA_LAYER_CONV2D:
     case NORMA_LAYER_LINEAR:
     case NORMA_N_LAYER_KINDS:

@@ -146,6 +146,28 @@ static norma_status infer_joined(const norma_network *network, norma_layer *laye
     return NORMA_OK;
 }
 
+/* The extents asked for, of which one may follow from the number of values. */
+static norma_status infer_reshape(norma_layer *layer, norma_shape given)
+{
+    int64_t wanted[3] = {layer->extents[0], layer->extents[1], layer->extents[2]};
+    int64_t n = norma_shape_size(given);
+    int64_t known = 1;
+    for (int k = 0; k < 3; k++)
+        if (wanted[k] > 0 && known <= MAX_VALUES / wanted[k])
+            known *= wanted[k];
+    for (int k = 0; k < 3; k++)
+        if (wanted[k] < 0)
+            wanted[k] = n / known;
+    layer->output = (norma_shape){wanted[0], wanted[1], wanted[2]};
+    if ((double)wanted[0] * (double)wanted[1] * (double)wanted[2] != (double)n)
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "layer %s (reshape) makes %" PRId64 " x %" PRId64 " x %" PRId64
+                          " values of %" PRId64 " x %" PRId64 " x %" PRId64,
+                          layer->name, layer->extents[0], layer->extents[1], layer->extents[2],
+                          given.channels, given.height, given.width);
+    return NORMA_OK;
+}
+
 /* A layer that is neither convolutional nor linear. */
 static norma_status infer_node(const norma_network *network, norma_layer *layer)
 {
@@ -179,6 +201,15 @@ static norma_status infer_node(const norma_network *network, norma_layer *layer)
         break;
     case NORMA_LAYER_FLATTEN:
         layer->output = (norma_shape){norma_shape_size(given), 1, 1};
+        break;
+    case NORMA_LAYER_RESHAPE:
+        NORMA_TRY(infer_reshape(layer, given));
+        break;
+    case NORMA_LAYER_RESIZE:
+        layer->output.height =
+            layer->extents[1] > 0 ? layer->extents[1] : given.height * layer->factor[0];
+        layer->output.width =
+            layer->extents[2] > 0 ? layer->extents[2] : given.width * layer->factor[1];
         break;
     case NORMA_LAYER_ACTIVATION:
     case NORMA_LAYER_CLIP:

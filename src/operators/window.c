@@ -97,3 +97,13 @@ void norma_window_average_all(norma_shape in, const double *x, double *y)
         y[c] = sum / (double)n_pixels;
     }
 }
+
+void norma_window_nearest(norma_shape in, norma_shape out, const double *x, double *y)
+{
+    for (int64_t c = 0; c < out.channels; c++)
+        for (int64_t i = 0; i < out.height; i++) {
+            const double *row = x + (c * in.height + i * in.height / out.height) * in.width;
+            for (int64_t j = 0; j < out.width; j++)
+                *y++ = row[j * in.width / out.width];
+        }
+}

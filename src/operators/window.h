@@ -24,6 +24,11 @@ void norma_window_average(const norma_window *window, norma_shape in, norma_shap
 /* y[out] = the maximum of each 2 x 2 block of x[in]; an odd last row or column is dropped. */
 void norma_window_max2(norma_shape in, norma_shape out, const double *x, double *y);
 
+/* y[out] = x[in] at row floor(i in.height / out.height), and at a column likewise; as many
+ * channels.
+ */
+void norma_window_nearest(norma_shape in, norma_shape out, const double *x, double *y);
+
 /* y[channels] = the mean of all pixels of each channel of x[in]. */
 void norma_window_average_all(norma_shape in, const double *x, double *y);
 

@@ -47,7 +47,8 @@ def mobile():
     beside them, pools with windows, softmax: its nodes and constants."""
     norm = {f"{n}{k}": (np.abs(RNG.standard_normal(8)) + 0.5).astype(np.float32) for n in "gbmv" for k in (1, 2)}
     constants = {"w1": normal(8, 3, 3, 3), "wd": normal(8, 1, 3, 3), "ws": normal(4, 8, 1, 1), "bs": normal(4),
-                 "we": normal(8, 4, 1, 1), "w2": normal(8, 8, 1, 1), "w3": normal(6, 16, 3, 2), "fc": normal(6, 5),
+                 "we": normal(8, 4, 1, 1), "w2": normal(8, 8, 1, 1), "w3": normal(6, 16, 3, 2), "fc": normal(30, 5), "four": np.array([-1, 2, 1, 3]),
+                 "twice": np.array([1, 1, 1, 2], np.float32), "other": np.array([1, 1, 5, 0.5], np.float32),
                  "fb": normal(5), "three": np.float32(3), "six": np.float32(6), "zero": np.float32(0),
                  "high": np.float32(2.5), "sc": normal(1, 8, 1, 1), **norm}
     nodes = [
@@ -67,7 +68,11 @@ def mobile():
         ("Conv", ["ap", "w3"], "c3", {"dilations": [1, 2]}), ("Clip", ["c3", "", "high"], "top", {}),
         ("HardSigmoid", ["top"], "low", {"alpha": 0.3, "beta": 0.4}), ("Add", ["top", "low"], "both", {}),
         ("LeakyRelu", ["both"], "lr", {"alpha": 0.1}), ("ReduceMean", ["lr"], "mean", {"axes": [2, 3], "keepdims": 0}),
-        ("MatMul", ["mean", "fc"], "f", {}), ("Add", ["f", "fb"], "logits", {}),
+        ("Reshape", ["mean", "four"], "square", {}),
+        ("Resize", ["square", "", "twice"], "wide", {"mode": "nearest"}),
+        ("Resize", ["wide", "", "other"], "tall", {"mode": "nearest", "nearest_mode": "floor",
+                                                   "coordinate_transformation_mode": "asymmetric"}),
+        ("Flatten", ["tall"], "flat", {}), ("MatMul", ["flat", "fc"], "f", {}), ("Add", ["f", "fb"], "logits", {}),
         ("Softmax", ["logits"], "out", {"axis": 1})]
     return nodes, constants
 
@@ -135,6 +140,8 @@ def refusals():
             ("a (Add): has an operand of shape [8]", [("Add", ["c", "s"], "a", {})], {"s": normal(8)}),
             ("p (MaxPool): ceil_mode adds", [("MaxPool", ["c"], "p", {**pool, "ceil_mode": 1})], {}),
             ("p (MaxPool): only windows", [("MaxPool", ["c"], "p", {**pool, "dilations": [2, 2]})], {}),
+            ("z (Resize): only pixels at floor", [("Resize", ["c", "", "s"], "z", {"nearest_mode": "ceil"})],
+             {"s": np.array([1, 1, 2, 2], np.float32)}),
             ("s (Softmax): takes axis", [("Softmax", ["c"], "s", {"axis": 3})], {}),
             ("j (Concat): only channels", [("Concat", ["c", "c"], "j", {"axis": 2})], {}),
             ("m (MatMul): takes a tensor with 4 axes", [("MatMul", ["c", "s"], "m", {})], {"s": normal(8, 2)}),

@@ -85,6 +85,7 @@ class Mixed(nn.Module):
         y = torch.cat([y * weights, nn.functional.hardtanh(0.5 * x + 1, -0.5, 1.5)], dim=1) * self.scale
         y = nn.functional.relu6(nn.functional.hardswish(y) + nn.functional.hardsigmoid(y))
         y = nn.functional.avg_pool2d(y, 3, stride=2, padding=1, count_include_pad=False)
+        y = nn.functional.interpolate(nn.functional.interpolate(y, scale_factor=2), size=(6, 6)).view(-1, 18, 6, 6)
         y = nn.functional.max_pool2d(y, (2, 3), ceil_mode=True)
         return self.head(nn.functional.adaptive_avg_pool2d(y, (3, 1)).flatten(1))
 
@@ -170,6 +171,8 @@ def refusals():
             ("has further arguments", lambda x, y: torch.add(y, y, alpha=2)),
             ("takes a constant of shape [6]", lambda x, y: y + torch.arange(6.0)),
             ("ceil_mode adds a window", lambda x, y: nn.functional.max_pool2d(y, 2, ceil_mode=True)),
+            ("mode = 'bilinear'", lambda x, y: nn.functional.interpolate(y, scale_factor=2, mode="bilinear")),
+            ("scale_factor = 1.5", lambda x, y: nn.functional.interpolate(y, scale_factor=1.5)),
             ("divisor_override", lambda x, y: nn.functional.avg_pool2d(y, 2, divisor_override=3)),
             ("does not divide the 7 x 6 pixels", lambda x, y: nn.functional.adaptive_avg_pool2d(y, 3)),
             ("returns more", lambda x, y: (y, y + y)),

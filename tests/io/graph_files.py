@@ -84,7 +84,13 @@ def all_operators(path, seed=2):
         put(f, "0115", ["011"], "clip", min=-1.5)
         put(f, "0116", ["0115"], "clip", min=-0.5, max=2.0)
         put(f, "0117", ["0116"], "softmax")
-        put(f, "012", ["0117"], "flatten", activation="softplus")
+        put(f, "0118", ["0117"], "resize", scale=[2, 1])
+        put(f, "01181", ["0118"], "Upsample", size=[3, 5])
+        put(f, "0119", ["01181"], "reshape", shape=[4, 1, -1])
+        put(f, "01195", ["0119"], "Conv1D", {"weight": kernel(rng, 6, 2, 3), "bias": rng.standard_normal(6)}, groups=2,
+            activation="tanh", stride=2, padding=[2, 1], dilation=2)
+        put(f, "01196", ["01195"], "conv1d", {"weight": kernel(rng, 4, 6, 3)}, activation="relu", padding=1)
+        put(f, "012", ["01196"], "flatten", activation="softplus")
         with h5py.File(path + ".sizes", "w") as g:  # its extents are those of the rest
             f.copy("layers", g)
             g.attrs["input_shape"] = f.attrs["input_shape"]
@@ -185,6 +191,13 @@ BAD = [
     ("layer 011: its kernel is 40 pixels high", spoil(all_operators, attribute("011", "kernel", [40, 1]))),
     ("attribute count_include_pad is 2", spoil(all_operators, attribute("002", "count_include_pad", 2))),
     ("groups is 4, which does not divide the 6 output", spoil(all_operators, attribute("000", "groups", 4))),
+    ("layer 0119 (reshape) makes 7 x 1 x -1 values of 12 x 3 x 5", spoil(all_operators, attribute("0119", "shape", [7, 1, -1]))),
+    ("attribute shape is -1, 1, -1; channels, height and width",
+     spoil(all_operators, attribute("0119", "shape", [-1, 1, -1]))),
+    ("has both size and scale; one of", spoil(all_operators, attribute("0118", "size", 3))),
+    ("has neither size nor scale", spoil(all_operators, without("0118", "scale"))),
+    ("has 2 axes, [outputs, inputs, width] are expected", spoil(all_operators, dataset("01196", "weight", np.ones((4, 6))))),
+    ("has 3 axes, [outputs, inputs, height, width] are", spoil(all_operators, attribute("01196", "type", "conv2d"))),
     ("attribute slope is -0.3; a number above 0 is expected", spoil(all_operators, attribute("006", "slope", -0.3))),
     ("attribute limit is 0; a number above 0 is expected", spoil(all_operators, attribute("010", "limit", 0.0))),
     ("min, 3, is larger than max, 2", spoil(all_operators, attribute("0116", "min", 3.0))),

@@ -219,8 +219,8 @@ static void test_graph(void **state)
     files("graph.h5", path);
     norma_test_ok_all(norma_target_read(norma_test_runtime->world, path, &target));
     const norma_network *network = norma_target_network_local(target);
-    norma_test_check_all(network->n_layers == 17 && !norma_network_is_chain(network));
-    norma_test_check_all(strcmp(network->layers[16].name, "013") == 0);
+    norma_test_check_all(network->n_layers == 22 && !norma_network_is_chain(network));
+    norma_test_check_all(strcmp(network->layers[21].name, "013") == 0);
     norma_test_ok_all(norma_network_place(network, &slots));
     norma_test_check_all(slots.n_slots <= 5 && 2 * slots.total < slots.values);
     norma_test_ok_all(norma_forward_create(network, 2, &forward));
@@ -250,7 +250,7 @@ static void test_graph(void **state)
         norma_forward_step(forward, l, IMAGES, &slots, buffers);
     }
     double difference =
-        difference_from_file(path, "/expected/outputs", (int64_t)IMAGES * 5, buffers[slots.of[17]]);
+        difference_from_file(path, "/expected/outputs", (int64_t)IMAGES * 5, buffers[slots.of[22]]);
     norma_test_check_all(difference < 1e-12);
     for (int64_t k = 0; k < slots.n_slots; k++)
         NORMA_FREE(buffers[k]);

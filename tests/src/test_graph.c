@@ -242,6 +242,72 @@ static void test_ranges(void **state)
     norma_network_destroy(&network);
 }
 
+/* Channels of known ranges, split, joined by pairs and made larger: ranges, values, digest. */
+static void test_other_extents(void **state)
+{
+    (void)state;
+    norma_network *network = NULL;
+    norma_forward *forward = NULL;
+    double lo[4], hi[4], x[4 * 2 * 2], y[2 * 3 * 4];
+    norma_test_ok(norma_network_create(5, &network));
+    network->input = (norma_shape){4, 2, 2};
+    network->input_min = 0;
+    network->input_max = 1;
+    norma_layer *layers = network->layers;
+    for (int l = 1; l < 4; l++)
+        layers[l].kind = NORMA_LAYER_RESHAPE;
+    layers[0].kind = NORMA_LAYER_BATCHNORM;
+    layers[4].kind = NORMA_LAYER_RESIZE;
+    layers[0].n_channels_in = layers[0].n_channels_out = 4;
+    memcpy(layers[1].extents, (const int64_t[]){8, -1, 1}, sizeof layers[1].extents);
+    memcpy(layers[2].extents, (const int64_t[]){1, 4, 4}, sizeof layers[2].extents);
+    memcpy(layers[3].extents, (const int64_t[]){-1, 4, 2}, sizeof layers[3].extents);
+    memcpy(layers[4].extents, (const int64_t[]){0, 3, 4}, sizeof layers[4].extents);
+    norma_test_ok(norma_network_infer_shapes(network));
+    norma_test_check(norma_shape_equal(layers[1].output, (norma_shape){8, 2, 1}));
+    norma_test_check(norma_shape_equal(layers[3].output, (norma_shape){2, 4, 2}));
+    norma_test_check(norma_shape_equal(layers[4].output, (norma_shape){2, 3, 4}));
+    norma_test_ok(norma_network_allocate(network));
+    for (int c = 0; c < 4; c++) {
+        layers[0].weight[c] = 1;
+        layers[0].bias[c] = 10 * c;
+    }
+    norma_test_ok(norma_bounds_propagate(network, 3, lo, hi));
+    norma_test_check_close(lo[0] + 1, 1, 1e-13);
+    norma_test_check_close(hi[0], 31, 1e-13);
+    for (int k = 0; k < 16; k++)
+        x[k] = k / 16.0;
+    norma_test_ok(norma_forward_create(network, 1, &forward));
+    norma_slots slots = {0};
+    norma_test_ok(norma_network_place(network, &slots));
+    double *buffers[6] = {NULL};
+    for (int64_t s = 0; s < slots.n_slots; s++)
+        norma_test_ok(NORMA_ALLOC(buffers[s], slots.size[s]));
+    memcpy(buffers[slots.of[0]], x, sizeof x);
+    for (int64_t l = 0; l < 5; l++)
+        norma_forward_step(forward, l, 1, &slots, buffers);
+    memcpy(y, buffers[slots.of[5]], sizeof y);
+    for (int c = 0; c < 2; c++)
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 4; j++) {
+                int k = c * 8 + i * 4 / 3 * 2 + j * 2 / 4; /* of 16 values in their order */
+                int bias = k / 4 * 10;
+                norma_test_check(y[(c * 3 + i) * 4 + j] == x[k] + bias);
+            }
+    uint64_t digest = norma_network_digest(network);
+    layers[4].extents[1] = 5;
+    norma_test_ok(norma_network_infer_shapes(network));
+    norma_test_check(norma_network_digest(network) != digest);
+    layers[2].extents[0] = 3;
+    norma_test_fails(norma_network_infer_shapes(network), NORMA_CONFIG,
+                     "layer 002 (reshape) makes 3 x 4 x 4 values of 8 x 2 x 1");
+    for (int64_t s = 0; s < slots.n_slots; s++)
+        NORMA_FREE(buffers[s]);
+    norma_slots_clear(&slots);
+    norma_forward_destroy(&forward);
+    norma_network_destroy(&network);
+}
+
 /* A kernel of one tap with zeros behind the last row and column alone: they give the bias. */
 static void test_padding_behind(void **state)
 {
@@ -274,6 +340,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_slots_hold),    cmocka_unit_test(test_windows),
     cmocka_unit_test(test_broadcast),     cmocka_unit_test(test_digest),
     cmocka_unit_test(test_ranges),        cmocka_unit_test(test_padding_behind),
+    cmocka_unit_test(test_other_extents),
 };
 
 norma_test_main_serial("src.graph", tests)

@@ -144,7 +144,7 @@ static void test_names(void **state)
     }
     norma_test_ok(norma_layer_kind_from_name("Dense", &kind));
     norma_test_check(kind == NORMA_LAYER_LINEAR);
-    static const char *const others_refused[] = {"ConvTranspose2d", "Conv1d", "conv", "Bilinear"};
+    static const char *const others_refused[] = {"ConvTranspose2d", "conv4d", "conv", "Bilinear"};
     for (size_t i = 0; i < sizeof others_refused / sizeof others_refused[0]; i++)
         norma_test_fails(norma_layer_kind_from_name(others_refused[i], &kind), NORMA_CONFIG,
                          "unknown layer type");
