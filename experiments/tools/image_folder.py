@@ -30,7 +30,7 @@ class Refused(ValueError):
 def find(folder):
     """(path, label or None) of all images, classes in turn, and the names of the classes."""
     if not os.path.isdir(folder):
-        raise Refused(f"{folder}: is no folder")
+        raise Refused(f"{folder}: is not a folder")
     classes = sorted(n for n in os.listdir(folder) if os.path.isdir(os.path.join(folder, n)) and n[0] != ".")
     found = {name: images_in(os.path.join(folder, name)) for name in classes}
     classes = [name for name in classes if found[name]]
@@ -126,7 +126,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder", help="images, or subfolders of images, one a class")
     parser.add_argument("--output", required=True, metavar="FILE.h5")
-    parser.add_argument("--channels", type=int, choices=(1, 3), help="default: 3 where an image is no gray one")
+    parser.add_argument("--channels", type=int, choices=(1, 3), help="default: 3 where an image has colours")
     parser.add_argument("--per-class", type=int, metavar="N", help="the first N images of each subfolder")
     args = parser.parse_args()
     try:

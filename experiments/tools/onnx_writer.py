@@ -186,7 +186,7 @@ def extents(group):
         if group.parent[name] == group:
             return values[inputs[0]].shape[2:]
         values[name] = target_check.apply_layer(group.parent[name], [values[n] for n in inputs])
-    raise NotRebuilt(f"{group.name}: is no group of the network")
+    raise NotRebuilt(f"{group.name}: is not in the network")
 
 
 def group_nodes(writer, group, kind, values, title):

@@ -145,7 +145,7 @@ def limits(chain, name, kind, module, _):
 
 
 def only_in_graphs(_, name, kind, *__):
-    refuse(name, kind, "is no part of a chain; as a graph a target file can express it")
+    refuse(name, kind, "cannot be part of a chain; as a graph a target file can express it")
 
 
 def nothing(*_):

@@ -53,7 +53,7 @@ def gray(shape=(7, 5)):
 
 
 def script(*arguments):
-    """What `python3 image_folder.py ARGUMENTS` prints, or its message of refusal."""
+    """Runs `python3 image_folder.py ARGUMENTS` and returns its output, or its message of refusal."""
     out = io.StringIO()
     before, sys.argv = sys.argv, ["image_folder.py", *map(str, arguments)]
     try:
@@ -138,7 +138,7 @@ def refusals(base):
         program.check(expected in printed, f"'{printed}' lacks '{expected}'")
         program.check(not [n for n in os.listdir(base) if n.startswith("bad.h5")], f"{expected}: a file is there")
 
-    refused("bad: is no folder")
+    refused("bad: is not a folder")
     os.makedirs(os.path.join(folder, "one"))
     refused("holds no images (.png, .pgm, .ppm)")
     pgm(os.path.join(folder, "one", "a.pgm"), gray())

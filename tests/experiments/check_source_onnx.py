@@ -29,7 +29,7 @@ IMAGES = 5
 
 
 def script(*arguments):
-    """What `python3 source_onnx.py ARGUMENTS` does, in this process."""
+    """Runs `python3 source_onnx.py ARGUMENTS` in this process."""
     out, code = io.StringIO(), ""
     before, sys.argv = sys.argv, ["source_onnx.py", *map(str, arguments)]
     try:
