@@ -1,30 +1,16 @@
 #include "mpi/krylov/product.h"
 
+#include "mpi/krylov/survey.h"
 #include "mpi/runtime/agree.h"
 #include "src/base/index.h"
 #include "src/base/mem_place.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdbool.h>
 #include <string.h>
 
-/* Weights beyond this have products whose squares leave the range of doubles. */
-#define LARGEST_WEIGHT 1e70
-
-/* Features that a thread draws at a time. */
-#define CHUNK 64
-
 /* Behind the n sums over features of an all-reduce: the sum of x and that of its squares. */
 enum { SUM, SQUARES };
-
-/* Properties of the weights of this rank, found in one pass over them. */
-typedef struct survey {
-    int64_t bad_first, bad_second;        /* first number that is no weight; INT64_MAX: none */
-    int64_t n_zero, first_zero;           /* features without weights; INT64_MAX: none */
-    double largest_first, largest_second; /* |weight| */
-    double *squares;                      /* [share]: of the columns of M; NULL with the max rule */
-} survey;
 
 struct norma_product {
     MPI_Comm comm;
@@ -37,7 +23,7 @@ struct norma_product {
     double *full;   /* [n + NORMA_PRODUCT_EXTRA]: what goes into KR', and what comes out of KR */
     int *counts;    /* [ranks]: shares, for gathering */
     int *positions; /* [ranks] */
-    survey found;
+    norma_survey found;
 };
 
 /* norma_khatri_rao_source.fill of this rank's features. */
@@ -46,126 +32,6 @@ static void draw(const void *context, int64_t start, int64_t count, double *firs
     const norma_product *product = context;
     norma_tensor_fill(product->w1, product->first + start, count, first);
     norma_tensor_fill(product->w2, product->first + start, count, second);
-}
-
-static norma_status bad_weight(const norma_product *product, const char *name, int64_t e,
-                               int64_t width, double value)
-{
-    return NORMA_FAIL(
-        NORMA_CONFIG, "source weight %s of feature %lld, number %lld of its %lld, is %g: %s", name,
-        (long long)(product->first + e / width), (long long)(e % width), (long long)width, value,
-        isfinite(value) ? "too large for double precision" : "a finite value is expected");
-}
-
-/* *largest of |x|, and the index of the first number that is no weight, INT64_MAX: none. */
-static int64_t screen(const double *x, int64_t n, double *largest)
-{
-    *largest = 0;
-    for (int64_t e = 0; e < n; e++) {
-        double size = fabs(x[e]);
-        if (!(size <= LARGEST_WEIGHT))
-            return e;
-        *largest = size > *largest ? size : *largest;
-    }
-    return INT64_MAX;
-}
-
-/* One feature; `column` [n_rows] is room. */
-static void look_at(const norma_product *product, int64_t t, const double *first,
-                    const double *second, double *column, survey *s)
-{
-    const norma_width_rule *rule = product->rule;
-    int64_t n_first = norma_khatri_rao_width_first(&rule->shape);
-    int64_t n_second = norma_khatri_rao_width_second(&rule->shape);
-    double largest_first = 0;
-    double largest_second = 0;
-    int64_t bad_first = screen(first, n_first, &largest_first);
-    int64_t bad_second = screen(second, n_second, &largest_second);
-    if (bad_first < n_first && s->bad_first == INT64_MAX)
-        s->bad_first = t * n_first + bad_first;
-    if (bad_second < n_second && s->bad_second == INT64_MAX)
-        s->bad_second = t * n_second + bad_second;
-    if (bad_first < n_first || bad_second < n_second)
-        return;
-    s->largest_first = fmax(s->largest_first, largest_first);
-    s->largest_second = fmax(s->largest_second, largest_second);
-    if (largest_first == 0 || largest_second == 0) {
-        s->n_zero++;
-        s->first_zero = s->first_zero < t ? s->first_zero : t;
-    }
-    if (!s->squares)
-        return;
-    double sum = 0;
-    norma_width_rule_fill(rule, second, first, 0, rule->n_rows, column);
-    for (int64_t r = 0; r < rule->n_rows; r++)
-        sum += column[r] * column[r];
-    s->squares[t] = sum;
-}
-
-static void merge(const survey *from, survey *to)
-{
-    to->bad_first = from->bad_first < to->bad_first ? from->bad_first : to->bad_first;
-    to->bad_second = from->bad_second < to->bad_second ? from->bad_second : to->bad_second;
-    to->n_zero += from->n_zero;
-    to->first_zero = from->first_zero < to->first_zero ? from->first_zero : to->first_zero;
-    to->largest_first = fmax(to->largest_first, from->largest_first);
-    to->largest_second = fmax(to->largest_second, from->largest_second);
-}
-
-/* `room` is [threads][CHUNK * (n_first + n_second) + n_rows]. */
-static void look_at_all(norma_product *product, double *room, int64_t length)
-{
-    const norma_khatri_rao_shape *shape = &product->rule->shape;
-    int64_t n_first = norma_khatri_rao_width_first(shape);
-    int64_t n_second = norma_khatri_rao_width_second(shape);
-    int64_t n_chunks = norma_index_ceil_divide(product->n_share, CHUNK);
-    survey *found = &product->found;
-#pragma omp parallel
-    {
-        double *first = room + length * omp_get_thread_num();
-        double *second = first + CHUNK * n_first;
-        survey own = *found; /* nothing yet, and where the squares go */
-#pragma omp for schedule(dynamic)
-        for (int64_t c = 0; c < n_chunks; c++) {
-            int64_t left = product->n_share - c * CHUNK;
-            int64_t count = left < CHUNK ? left : CHUNK;
-            norma_khatri_rao_read(product->kr, c * CHUNK, count, first, second);
-            for (int64_t t = 0; t < count; t++)
-                look_at(product, c * CHUNK + t, first + t * n_first, second + t * n_second,
-                        second + CHUNK * n_second, &own);
-        }
-#pragma omp critical
-        merge(&own, found);
-    }
-}
-
-/* Looks at all weights of this rank. */
-static norma_status look_local(norma_product *product)
-{
-    const norma_width_rule *rule = product->rule;
-    int64_t n_first = norma_khatri_rao_width_first(&rule->shape);
-    int64_t n_second = norma_khatri_rao_width_second(&rule->shape);
-    int64_t length = CHUNK * (n_first + n_second) + rule->n_rows;
-    double *room = NULL;
-    survey *found = &product->found;
-    if (rule->closed)
-        NORMA_TRY(NORMA_ALLOC(found->squares, product->n_share));
-    NORMA_TRY(NORMA_ALLOC(room, length * omp_get_max_threads()));
-    found->bad_first = found->bad_second = found->first_zero = INT64_MAX;
-    look_at_all(product, room, length);
-    if (found->bad_first < INT64_MAX || found->bad_second < INT64_MAX) {
-        bool is_first = found->bad_first < INT64_MAX;
-        int64_t e = is_first ? found->bad_first : found->bad_second;
-        int64_t width = is_first ? n_first : n_second;
-        norma_khatri_rao_read(product->kr, e / width, 1, room, room + n_first);
-        double value = room[is_first ? e % width : n_first + e % width];
-        NORMA_FREE(room);
-        return bad_weight(product, is_first ? "W1" : "W2", e, width, value);
-    }
-    NORMA_FREE(room);
-    if (found->first_zero < INT64_MAX)
-        found->first_zero += product->first;
-    return NORMA_OK;
 }
 
 /* The closing row: columns are measured one by one and added in the order of features, so that it
@@ -225,7 +91,8 @@ static norma_status prepare_local(norma_product *product, const norma_product_mo
     const norma_khatri_rao_mode exact = {.regenerated = mode->regenerated};
     NORMA_TRY(norma_khatri_rao_create(shape, product->n_share, &source, &exact, &product->kr));
     product->used = product->kr;
-    NORMA_TRY(look_local(product));
+    NORMA_TRY(norma_survey_run_local(product->rule, product->kr, product->first, product->n_share,
+                                     &product->found));
     if (!mode->single)
         return NORMA_OK;
     const norma_khatri_rao_source copied = {norma_khatri_rao_read, product->kr};
@@ -238,7 +105,7 @@ static norma_status prepare_local(norma_product *product, const norma_product_mo
 
 static void agree_on_zero_features(norma_product *product)
 {
-    survey *found = &product->found;
+    norma_survey *found = &product->found;
     MPI_Allreduce(MPI_IN_PLACE, &found->n_zero, 1, MPI_INT64_T, MPI_SUM, product->comm);
     MPI_Allreduce(MPI_IN_PLACE, &found->first_zero, 1, MPI_INT64_T, MPI_MIN, product->comm);
     if (found->first_zero == INT64_MAX)
