@@ -29,6 +29,7 @@ LAYERS = {
     "mpi/krylov": ("src/base", "src/random", "src/features", *MPI[:3]),
     "mpi/system": ("src/base", "src/random", "src/features", *MPI[:4]),
     "mpi/spectrum": ("src", *MPI[:5], "mpi/values", "mpi/spectrum"),
+    "mpi/construct": ("src", *MPI[:2], "mpi/values", "mpi/construct"),
     "mpi/layer": ("src/base", "src/random", "src/features", *MPI[:5]),
     "mpi/evaluate": ("src", "mpi/runtime", "mpi/evaluate"),
     "mpi/plan": ("src", *MPI[:5], "mpi/plan"),

@@ -37,11 +37,12 @@ static norma_status read(norma_job_context *job)
 static norma_status group(norma_job_context *job)
 {
     norma_reconstruct_run *run = job->state;
+    const norma_stack_kind *stack = norma_reconstruct_stack_kind(job->config);
     norma_text text;
-    if (norma_reconstruct_stack_kind(job->config)) { /* each rank takes a stack of its own */
-        job->group_size = 1;
-        return NORMA_OK;
-    }
+    if (stack)
+        return norma_agree(
+            job->runtime->world,
+            norma_stack_choose_group(job, &run->inputs, stack, job->group_size, &job->group_size));
     norma_status status =
         norma_reconstruct_groups_choose(job->config, &run->inputs, &job->machine,
                                         job->runtime->n_threads, job->group_size, &run->groups);

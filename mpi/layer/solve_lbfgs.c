@@ -160,6 +160,8 @@ static norma_status solve(const norma_system *system, bool preconditioned, bool 
     solution->n_idle = 0;
     if (preconditioned) {
         NORMA_GOTO(status, norma_svd_create(system, solution, &w.svd));
+        if (norma_svd_rank_local(w.svd) == 0)
+            NORMA_GOTO(status, norma_system_singular_local(system, INFINITY));
         flops = norma_dense_flops_local(w.n, n_features, true);
     }
     NORMA_GOTO(status, minimize(&w, solved, solution));

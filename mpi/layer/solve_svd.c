@@ -16,7 +16,7 @@ static norma_status refine(const norma_system *s, norma_svd *svd, double *gamma,
     solution->seconds += norma_progress_clock_local() - start;
     /* Too few features or a deficient rank: the residual is what it is, unless it vanishes. */
     solution->least_squares = n < m || !answer.exact;
-    if (solution->least_squares && answer.residual > 0)
+    if (solution->least_squares && answer.residual > 0 && largest > 0)
         solution->relative_gradient = answer.gradient / (largest * answer.residual);
     solution->gflops = norma_dense_flops_local(m, n, true) / solution->seconds / 1e9;
     return norma_svd_measure_rows(svd, solution);

@@ -241,14 +241,20 @@ static double error_of(double condition_number)
     return fmin(1, 10 * DBL_EPSILON * condition_number);
 }
 
-static norma_status judge_rank(norma_svd *w, norma_layer_solution *solution)
+static void judge_rank(norma_svd *w, norma_layer_solution *solution)
 {
     double tolerance = 0;
     w->rank = count_rank(w, w->m, &solution->condition_number_solved, &tolerance);
-    if (w->rank == 0)
-        return norma_system_singular_local(w->system, INFINITY);
     solution->numerical_rank = w->rank;
     solution->sigma_max = w->sigma[0];
+    if (w->rank == 0) {
+        solution->sigma_min = solution->sigma_max = 0;
+        solution->condition_number = solution->condition_number_solved = NAN;
+        solution->condition_error = NAN;
+        norma_log_news("%s: all features are zero, and so is the pseudo-inverse: gamma1 is 0",
+                       w->system->name);
+        return;
+    }
     solution->sigma_min = w->sigma[w->rank - 1];
     solution->condition_number = solution->condition_number_solved;
     solution->condition_error = error_of(solution->condition_number);
@@ -256,7 +262,6 @@ static norma_status judge_rank(norma_svd *w, norma_layer_solution *solution)
         norma_log_news("%s: numerical rank %lld of %lld (singular values above %.3g): the answer "
                        "is that of least squares and minimum norm",
                        w->system->name, (long long)w->rank, (long long)w->k, tolerance);
-    return NORMA_OK;
 }
 
 /* out = (S S')^-1 in, S of full row rank. */
@@ -324,7 +329,7 @@ norma_status norma_svd_create(const norma_system *system, norma_layer_solution *
     w->k = w->m < w->n ? w->m : w->n;
     NORMA_GOTO(status, start(w));
     NORMA_GOTO(status, decompose(w, w->m, true, solution, &solution->seconds));
-    NORMA_GOTO(status, judge_rank(w, solution));
+    judge_rank(w, solution);
     solution->grid_rows = w->grid->shape.n_rows;
     solution->grid_columns = w->grid->shape.n_columns;
     solution->n_idle = w->grid->n_idle;

@@ -15,7 +15,8 @@ typedef struct norma_svd norma_svd;
  * max(equations, features) 2 u sigma_max count as zero; fewer than all are said in the log),
  * sigma_max, sigma_min, both condition numbers, the grid; adds to seconds and seconds_assembly.
  * solution->solver is named in messages. Collective over system->comm. Caller owns *out; system
- * must outlive it. NORMA_LIMIT beyond 32-bit counts; NORMA_NUMERIC where all of S is zero. */
+ * must outlive it. NORMA_LIMIT beyond 32-bit counts. Where all of S is zero the
+ * rank is 0 and condition numbers are NaN. */
 NORMA_MUST_USE norma_status norma_svd_create(const norma_system *system,
                                              norma_layer_solution *solution, norma_svd **out);
 

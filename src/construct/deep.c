@@ -82,11 +82,16 @@ static double place(const norma_deep_shape *s, norma_deep *d)
     return n;
 }
 
+double norma_deep_source_bytes(const norma_deep_shape *s)
+{
+    return 8 * place(s, NULL);
+}
+
 double norma_deep_bytes(const norma_deep_shape *s)
 {
     double n = (double)norma_deep_equations(s);
     double unknowns = (double)norma_deep_unknowns(s);
-    return 8 * (place(s, NULL) + n * (2 * unknowns + n + 200) + 300 * unknowns);
+    return norma_deep_source_bytes(s) + 8 * (n * (2 * unknowns + n + 200) + 300 * unknowns);
 }
 
 double norma_deep_flops(const norma_deep_shape *s)

@@ -25,6 +25,8 @@ typedef struct norma_deep_shape {
     norma_kernel_shape kernel[NORMA_DEEP_MOST + 1]; /* [1 ... L] */
 } norma_deep_shape;
 
+typedef struct norma_deep_engine norma_deep_engine; /* src/construct/deep_engine.h */
+
 /* How scales are searched. */
 typedef struct norma_deep_search {
     int64_t n_starts; /* at most */
@@ -32,6 +34,8 @@ typedef struct norma_deep_search {
     norma_rng_stream stream;
     bool (*stops)(void *context); /* asked before every step: must it end? NULL: never */
     void *context;                /* borrowed */
+    bool takes_any_rank; /* search for least squares where the Jacobian is deficient, too */
+    const norma_deep_engine *engine; /* borrowed; NULL: dense factors on this rank */
 } norma_deep_search;
 
 typedef struct norma_deep_report {
@@ -61,7 +65,9 @@ int64_t norma_deep_equations(const norma_deep_shape *shape);
 int64_t norma_deep_unknowns(const norma_deep_shape *shape);
 norma_kernel_shape norma_deep_composite(const norma_deep_shape *shape);
 
-/* Bytes of a source and its solution, and operations of an iteration. */
+/* Bytes of a source, and of its solution by dense factors on one rank; operations of an iteration
+ * of that. */
+double norma_deep_source_bytes(const norma_deep_shape *shape);
 double norma_deep_bytes(const norma_deep_shape *shape);
 double norma_deep_flops(const norma_deep_shape *shape);
 
@@ -85,7 +91,8 @@ void norma_deep_compose(const norma_deep *deep, double *map);
 void norma_deep_jacobian(const norma_deep *deep, int64_t stride, double *rows);
 
 /* Searches scales for target[c_L][c_0][K] from random starts: the best answer stays in gamma. A
- * rank below n where sum c_l >= n + L - 1 leaves gamma undefined and is in the report.
+ * rank below n where sum c_l >= n + L - 1 leaves gamma undefined and is in the report, unless
+ * search->takes_any_rank. Collective over the ranks of search->engine, where there is one.
  * NORMA_STOPPED, with gamma undefined, when search->stops asks for it. */
 NORMA_MUST_USE norma_status norma_deep_solve(norma_deep *deep, const double *target,
                                              const norma_deep_search *search,

@@ -1,22 +1,20 @@
 /* Levenberg-Marquardt for deep linear sources. */
-#include "src/base/index.h"
 #include "src/base/mem.h"
-#include "src/construct/deep.h"
-#include "src/construct/nearest.h"
+#include "src/construct/deep_engine.h"
 
 #include <cblas.h>
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
-/* LAPACK, column-major. */
-void dgeqp3_(const int *m, const int *n, double *a, const int *lda, int *jpvt, double *tau,
-             double *work, const int *lwork, int *info);
-
 enum {
     MOST_STEPS = 300, /* of a start */
-    STALL = 12        /* steps in a row that gain little end a start */
+    STALL = 12,       /* steps in a row that gain little end a start */
+    STALL_AT_FLOOR = 2,
+    MOST_HALVINGS = 6 /* of a bent step */
 };
+
+/* A bent step's second-order part over its first, at most. */
+static const double largest_bend = 0.375;
 
 /* A step that leaves more than this share of the error gains little. */
 static const double little = 0.98;
@@ -28,33 +26,38 @@ typedef struct search {
     norma_deep *d;
     const double *target;
     const norma_deep_search *how;
+    const norma_deep_engine *engine;
     int64_t n, unknowns;
-    double *rows;     /* [n][unknowns + n]: Jacobian and damping */
-    double *residual; /* [n]: target - map */
-    double *map;      /* [n] */
-    double *step;     /* [unknowns + n] */
-    double *gamma;    /* [unknowns]: kept */
-    double *best;     /* [unknowns] */
+    double *residual;         /* [n]: target - map */
+    double *map;              /* [n] */
+    double *step;             /* [unknowns] */
+    double *gamma;            /* [unknowns]: kept */
+    double *best;             /* [unknowns] */
+    double *bend, *curvature; /* [unknowns], [n]; without find_again NULL */
 } search;
 
 static norma_status allocate(search *s)
 {
-    NORMA_TRY(NORMA_ALLOC(s->rows, s->n * (s->unknowns + s->n)));
     NORMA_TRY(NORMA_ALLOC(s->residual, s->n));
     NORMA_TRY(NORMA_ALLOC(s->map, s->n));
-    NORMA_TRY(NORMA_ALLOC(s->step, s->unknowns + s->n));
+    NORMA_TRY(NORMA_ALLOC(s->step, s->unknowns));
     NORMA_TRY(NORMA_ALLOC(s->gamma, s->unknowns));
+    if (s->engine->find_again) {
+        NORMA_TRY(NORMA_ALLOC(s->bend, s->unknowns));
+        NORMA_TRY(NORMA_ALLOC(s->curvature, s->n));
+    }
     return NORMA_ALLOC(s->best, s->unknowns);
 }
 
 static void release(search *s)
 {
-    NORMA_FREE(s->rows);
     NORMA_FREE(s->residual);
     NORMA_FREE(s->map);
     NORMA_FREE(s->step);
     NORMA_FREE(s->gamma);
     NORMA_FREE(s->best);
+    NORMA_FREE(s->bend);
+    NORMA_FREE(s->curvature);
 }
 
 /* gamma of all layers, behind each other. */
@@ -63,14 +66,23 @@ static double *scales(const search *s)
     return s->d->gamma[1];
 }
 
+static void share(const search *s, int64_t n, double *values)
+{
+    if (s->engine->share)
+        s->engine->share(s->engine->context, n, values);
+}
+
 /* The residual at the present scales; returns its norm. */
 static double evaluate(search *s)
 {
+    double norm = 0;
     norma_deep_update(s->d);
     norma_deep_compose(s->d, s->map);
     for (int64_t r = 0; r < s->n; r++)
         s->residual[r] = s->target[r] - s->map[r];
-    return cblas_dnrm2((int)s->n, s->residual, 1);
+    norm = cblas_dnrm2((int)s->n, s->residual, 1);
+    share(s, 1, &norm);
+    return norm;
 }
 
 /* Layers move scales among each other until all have the same root mean square. */
@@ -90,100 +102,97 @@ static void balance(search *s)
         cblas_dscal((int)shape->width[l], exp(logarithm) / sizes[l], s->d->gamma[l], 1);
 }
 
-/* Root mean square over the weights of the rounding of the sums that they come from. */
-static double rounding_floor(search *s)
-{
-    int64_t last = s->d->shape.n_layers;
-    double square = 0;
-    norma_deep_jacobian(s->d, s->unknowns, s->rows);
-    for (int64_t r = 0; r < s->n; r++) {
-        double sum = 0;
-        int64_t column = 0;
-        for (int64_t l = 1; l < last; l++) {
-            for (int64_t c = 0; c < s->d->shape.width[l]; c++) {
-                double term = s->rows[r * s->unknowns + column + c] * s->d->gamma[l][c];
-                sum += term * term;
-            }
-            column += s->d->shape.width[l];
-        }
-        square += sum;
-    }
-    return DBL_EPSILON / 2 * sqrt(square / (double)s->n) * (double)last;
-}
-
-/* The rank of the Jacobian at the present scales. */
-static norma_status find_rank(search *s, int64_t *rank)
-{
-    int rows = 0;
-    int columns = 0;
-    int info = 0;
-    int n_work = 0;
-    int *exchanges = NULL;
-    double *work = NULL;
-    norma_status status = norma_index_to_int(s->unknowns, "unknowns", &rows);
-    NORMA_GOTO(status, status);
-    NORMA_GOTO(status, norma_index_to_int(s->n, "equations", &columns));
-    NORMA_GOTO(status, norma_index_to_int(s->n * 66 + 1, "numbers of a workspace", &n_work));
-    NORMA_GOTO(status, NORMA_ALLOC(work, (int64_t)n_work + columns));
-    NORMA_GOTO(status, NORMA_CALLOC(exchanges, columns));
-    norma_deep_update(s->d);
-    norma_deep_jacobian(s->d, s->unknowns, s->rows);
-    dgeqp3_(&rows, &columns, s->rows, &rows, exchanges, work + n_work, work, &n_work, &info);
-    int64_t least = rows < columns ? rows : columns;
-    double smallest = fabs(s->rows[0]) * 8 * DBL_EPSILON * rows;
-    for (*rank = 0; *rank < least; (*rank)++)
-        if (!(fabs(s->rows[*rank * ((int64_t)rows + 1)]) > smallest))
-            break;
-done:
-    NORMA_FREE(exchanges);
-    NORMA_FREE(work);
-    return status;
-}
-
 /* Scales drawn anew; then those of the widest layer solved for. */
 static norma_status start(search *s, int64_t number)
 {
     const norma_deep_shape *shape = &s->d->shape;
     int64_t widest = 1;
-    int64_t column = 0;
-    norma_nearest about;
+    bool solved = false;
     norma_rng_fill_normal(s->how->seed, &s->how->stream, number * s->unknowns, s->unknowns,
                           scales(s));
     for (int64_t l = 1; l <= shape->n_layers; l++)
         if (shape->width[l] > shape->width[widest])
             widest = l;
-    for (int64_t l = 1; l < widest; l++)
-        column += shape->width[l];
     norma_deep_update(s->d);
-    norma_deep_jacobian(s->d, s->unknowns, s->rows);
-    int64_t c = shape->width[widest];
-    for (int64_t r = 0; r < s->n; r++)
-        memmove(s->rows + r * c, s->rows + r * s->unknowns + column, (size_t)c * sizeof *s->rows);
-    NORMA_TRY(norma_nearest_solve(s->n, c, s->rows, s->target, 0, s->step, &about));
-    if (about.sigma_min > 0)
-        memcpy(s->d->gamma[widest], s->step, (size_t)c * sizeof *s->step);
+    NORMA_TRY(s->engine->solve_layer(s->engine->context, widest, s->target, s->step, &solved));
+    if (solved)
+        memcpy(s->d->gamma[widest], s->step, (size_t)shape->width[widest] * sizeof *s->step);
     balance(s);
+    share(s, s->unknowns, scales(s));
+    return NORMA_OK;
+}
+
+/* The scales that were kept, plus factor times the step and factor^2 times the bend; returns the
+ * norm of the residual. */
+static double evaluate_along(search *s, double factor)
+{
+    for (int64_t k = 0; k < s->unknowns; k++)
+        scales(s)[k] = s->gamma[k] + factor * (s->step[k] + factor * s->bend[k]);
+    share(s, s->unknowns, scales(s));
+    return evaluate(s);
+}
+
+/* The bend of the way whose tangent is the step: what half of the map's second derivative along the
+ * step asks for, with the same factors (Transtrum and Sethna, arXiv:1201.5885). The derivative is a
+ * difference of second order, exact up to three layers. */
+static norma_status find_bend(search *s, double damping)
+{
+    double ignored = 0;
+    memset(s->bend, 0, (size_t)s->unknowns * sizeof *s->bend);
+    memcpy(s->curvature, s->map, (size_t)s->n * sizeof *s->curvature);
+    for (int side = -1; side <= 1; side += 2) {
+        (void)evaluate_along(s, side);
+        cblas_daxpy((int)s->n, -0.5, s->map, 1, s->curvature, 1);
+    }
+    memcpy(scales(s), s->gamma, (size_t)s->unknowns * sizeof *s->gamma);
+    norma_deep_update(s->d);
+    return s->engine->find_again(s->engine->context, damping, s->curvature, s->bend, &ignored);
+}
+
+/* Goes along the bent way as far as the bend stays the smaller part, and less far while the
+ * residual would grow. */
+static norma_status bend_step(search *s, double damping, double before, double *after)
+{
+    NORMA_TRY(find_bend(s, damping));
+    double length = cblas_dnrm2((int)s->unknowns, s->step, 1);
+    double factor = largest_bend * length / cblas_dnrm2((int)s->unknowns, s->bend, 1);
+    factor = factor < 1 ? factor : 1; /* also where there is no bend */
+    *after = evaluate_along(s, factor);
+    for (int k = 0; k<MOST_HALVINGS && * after> before; k++) {
+        factor /= 2;
+        *after = evaluate_along(s, factor);
+    }
     return NORMA_OK;
 }
 
 /* Takes a damped step; *gain: reduction of the squares over that of their linear model. */
 static norma_status take_step(search *s, double damping, double before, double *after, double *gain)
 {
-    int64_t stride = s->unknowns + s->n;
-    norma_nearest about;
-    double model = 0;
-    norma_deep_jacobian(s->d, stride, s->rows);
-    for (int64_t r = 0; r < s->n; r++) {
-        memset(s->rows + r * stride + s->unknowns, 0, (size_t)s->n * sizeof *s->rows);
-        s->rows[r * stride + s->unknowns + r] = damping;
-    }
-    NORMA_TRY(norma_nearest_solve(s->n, stride, s->rows, s->residual, 0, s->step, &about));
-    /* The residual of the linear model is damping times the last n unknowns. */
-    model = before * before - pow(damping * cblas_dnrm2((int)s->n, s->step + s->unknowns, 1), 2);
+    double left = 0;
+    NORMA_TRY(s->engine->find_step(s->engine->context, damping, s->residual, s->step, &left));
+    double model = before * before - left;
     memcpy(s->gamma, scales(s), (size_t)s->unknowns * sizeof *s->gamma);
-    cblas_daxpy((int)s->unknowns, 1, s->step, 1, scales(s), 1);
-    *after = evaluate(s);
+    if (s->engine->find_again) {
+        NORMA_TRY(bend_step(s, damping, before, after));
+    } else {
+        cblas_daxpy((int)s->unknowns, 1, s->step, 1, scales(s), 1);
+        *after = evaluate(s);
+    }
     *gain = model > 0 ? (before * before - *after * *after) / model : 0;
+    share(s, 1, gain);
+    return NORMA_OK;
+}
+
+/* Steps in a row that gain little end a start: fewer at the floor, where steps are dear. */
+static norma_status find_patience(search *s, double error, int *n_idle_most)
+{
+    double floor = 0;
+    *n_idle_most = STALL;
+    if (!s->engine->find_again)
+        return NORMA_OK;
+    NORMA_TRY(s->engine->find_floor(s->engine->context, &floor));
+    if (error / sqrt((double)s->n) <= exact * floor)
+        *n_idle_most = STALL_AT_FLOOR;
     return NORMA_OK;
 }
 
@@ -192,10 +201,11 @@ static norma_status descend(search *s, int64_t *n_steps, double *error)
 {
     double growth = 2;
     int n_idle = 0;
+    int n_idle_most = STALL;
     *error = evaluate(s);
     double target = cblas_dnrm2((int)s->n, s->target, 1);
     double damping = 1e-2 * target / sqrt((double)s->n);
-    for (int k = 0; k < MOST_STEPS && n_idle<STALL && * error> 0; k++) {
+    for (int k = 0; k < MOST_STEPS && n_idle<n_idle_most && * error> 0; k++) {
         double after = 0;
         double gain = 0;
         if (s->how->stops && s->how->stops(s->how->context))
@@ -208,6 +218,7 @@ static norma_status descend(search *s, int64_t *n_steps, double *error)
             damping *= sqrt(fmax(0.1, 1 - pow(2 * gain - 1, 3)));
             growth = 2;
             balance(s);
+            share(s, s->unknowns, scales(s));
             *error = evaluate(s);
         } else {
             memcpy(scales(s), s->gamma, (size_t)s->unknowns * sizeof *s->gamma);
@@ -216,6 +227,7 @@ static norma_status descend(search *s, int64_t *n_steps, double *error)
             damping *= growth;
             growth *= 2;
         }
+        NORMA_TRY(find_patience(s, *error, &n_idle_most));
     }
     return NORMA_OK;
 }
@@ -234,34 +246,47 @@ static norma_status run_starts(search *s, norma_deep_report *report)
         least = error;
         memcpy(s->best, scales(s), (size_t)s->unknowns * sizeof *s->best);
         report->rmse = error / root;
-        report->floor = rounding_floor(s);
+        NORMA_TRY(s->engine->find_floor(s->engine->context, &report->floor));
         report->solved = report->rmse <= exact * report->floor;
     }
     return NORMA_OK;
 }
 
+static norma_status run(search *s, norma_deep_report *report)
+{
+    NORMA_TRY(norma_rng_check(&s->how->stream, (s->how->n_starts + 1) * s->unknowns));
+    norma_rng_fill_normal(s->how->seed, &s->how->stream, s->how->n_starts * s->unknowns,
+                          s->unknowns, scales(s));
+    norma_deep_update(s->d);
+    NORMA_TRY(s->engine->find_rank(s->engine->context, &report->rank));
+    if (report->rank < s->n && !s->how->takes_any_rank &&
+        s->unknowns >= s->n + s->d->shape.n_layers - 1)
+        return NORMA_OK;
+    NORMA_TRY(run_starts(s, report));
+    memcpy(scales(s), s->best, (size_t)s->unknowns * sizeof *s->best);
+    norma_deep_update(s->d);
+    return s->engine->find_condition(s->engine->context, &report->condition);
+}
+
 norma_status norma_deep_solve(norma_deep *d, const double *target, const norma_deep_search *how,
                               norma_deep_report *report)
 {
-    search s = {
-        .d = d, .target = target, .how = how, .n = d->n_equations, .unknowns = d->n_unknowns};
-    double sigma[2];
+    norma_deep_engine dense = {0};
+    search s = {.d = d,
+                .target = target,
+                .how = how,
+                .engine = how->engine ? how->engine : &dense,
+                .n = d->n_equations,
+                .unknowns = d->n_unknowns};
     memset(report, 0, sizeof *report);
-    norma_status status = norma_rng_check(&how->stream, (how->n_starts + 1) * s.unknowns);
-    NORMA_GOTO(status, status);
-    NORMA_GOTO(status, allocate(&s));
-    norma_rng_fill_normal(how->seed, &how->stream, how->n_starts * s.unknowns, s.unknowns,
-                          scales(&s));
-    NORMA_GOTO(status, find_rank(&s, &report->rank));
-    if (report->rank < s.n && s.unknowns >= s.n + d->shape.n_layers - 1)
-        goto done;
-    NORMA_GOTO(status, run_starts(&s, report));
-    memcpy(scales(&s), s.best, (size_t)s.unknowns * sizeof *s.best);
-    norma_deep_update(d);
-    norma_deep_jacobian(d, s.unknowns, s.rows);
-    NORMA_GOTO(status, norma_nearest_edges(s.n, s.unknowns, s.rows, sigma));
-    report->condition = sigma[1] > 0 ? sigma[0] / sigma[1] : INFINITY;
-done:
+    norma_status status = allocate(&s);
+    if (status == NORMA_OK && !how->engine)
+        status = norma_deep_dense_create(d, &dense);
+    if (s.engine->agree)
+        status = s.engine->agree(s.engine->context, status);
+    if (status == NORMA_OK)
+        status = run(&s, report);
+    norma_deep_dense_destroy(&dense);
     release(&s);
     return status;
 }

@@ -1,7 +1,8 @@
 """--construction deep: products of frozen layers between scales. Random targets are solved at the theorem's count, with
 kernels in one layer and in two; the network run on inputs is the target's; what the file holds is a product that numpy
 finds in its own way where weights are known; a signal ends a search, and a resumed run has equal bits; thin layers, one
-layer, too few scales and wrong kernels are refused or said."""
+layer, too few scales and wrong kernels are refused or said; large layers are solved by ranks together; draws whose
+weights are mostly zero are results."""
 import os
 import signal
 import subprocess
@@ -100,6 +101,42 @@ def check_stop(folder):
     program.check(not differing(variables(straight), variables(stopped)), "a resumed run differs")
 
 
+def check_large(folder):
+    """Layers of more than 512 weights are solved by all ranks together, to the floor with excess scales."""
+    shape = ["--c-out", 24, "--c-in", 24, "--excess", 60]
+    for ranks in 1, 3:
+        output = os.path.join(folder, f"large{ranks}.h5")
+        check_solved(output, f"576 weights on {ranks} ranks", 1, *shape, ranks=ranks)
+        with h5py.File(output) as f:
+            program.check(f["n_rows"][0, 0] == 576 and f["jacobian_rank"][0, 0] == 576, "576 weights: rank")
+            product = f["layers/000/gamma"].shape
+            program.check(product == (1, 639), f"576 weights: {product} scales")
+    straight, stopped = (os.path.join(folder, n) for n in ("straight_large.h5", "stopped_large.h5"))
+    several = [*shape, "--target-per-replica", "--replicas", 2]
+    run(*several, "--output", straight)
+    program.stop_and_resume([*DEEP[:-1], *several, "--output", stopped], 2, {})
+    program.check(not differing(variables(straight), variables(stopped)), "a large run that was resumed differs")
+    plan = program.launch(["plan", *DEEP[:-1], "--c-out", 48, "--c-in", 48, "--ranks", 4])
+    program.check(plan.returncode == 0 and " 2307 " in plan.stdout, f"plan of four ranks: {plan.stdout} {plan.stderr}")
+    refused("groups of 2 ranks need as many", *shape, "--group-size", 2)
+    skip = program.launch(["reconstruct", "--construction", "skip", *shape[:4], "--group-size", 1, "--output", stopped])
+    program.check(skip.returncode == 2 and "not with --construction skip" in skip.stderr, f"skip: {skip.stderr}")
+
+
+def check_zeros(folder):
+    """Draws whose weights are mostly, or all, zero are results of a sweep: least squares, and a count of the rank."""
+    output = os.path.join(folder, "zeros.h5")
+    done = run("--c-out", 3, "--c-in", 3, "--source-dist", "sparse-he-normal", "--keep-probability", "0.05,0.3,0.9",
+               "--replicas", 3, "--output", output)
+    program.check("leave the Jacobian rank 0 of 9" in done.stderr, f"zeros: {done.stderr}")
+    with h5py.File(output) as f:
+        rank, solved = f["jacobian_rank"][..., 0], f["solved"][..., 0]
+        rmse = f["rmse"][..., 0]
+        program.check((rank[0] == 0).all() and (rank[1] < 9).all() and (rank[2] == 9).all(), f"zeros: ranks {rank}")
+        program.check((solved[:2] == 0).all() and (solved[2] == 1).all(), f"zeros: solved {solved}")
+        program.check((rmse[1] <= rmse[0] * (1 + 1e-12)).all() and np.ptp(rmse[0]) == 0, f"zeros: rmse {rmse}")
+
+
 def main():
     with program.folder() as folder:
         output = os.path.join(folder, "out.h5")
@@ -111,6 +148,8 @@ def main():
                      "--replicas", 3)
         check_file(folder)
         check_stop(folder)
+        check_large(folder)
+        check_zeros(folder)
         done = run("--c-out", 3, "--c-in", 3, "--excess", -5, "--output", output)
         program.check("least squares" in done.stderr, f"too few scales: {done.stderr}")
         with h5py.File(output) as f:

@@ -1,10 +1,11 @@
 /* construct/deep: the Jacobian of a product of layers against differences, the product and its run
- * against sums written out, solutions with kernels in one layer and in two, ranks of thin layers.
+ * against sums written out, products and blocks of the Jacobian against its rows, solutions with
+ * kernels in one layer and in two, ranks of thin layers.
  */
 #include "tests/harness/harness.h"
 
 #include "src/base/mem.h"
-#include "src/construct/deep.h"
+#include "src/construct/deep_products.h"
 
 #include <math.h>
 #include <string.h>
@@ -60,6 +61,65 @@ static void test_jacobian(void **state)
         d->gamma[1][k] -= 1;
     }
     NORMA_FREE(rows);
+    norma_deep_destroy(&d);
+}
+
+/* Products with the Jacobian, its column norms, and blocks of it and of J'J, against its rows. */
+static void test_products(void **state)
+{
+    (void)state;
+    norma_deep *d = draw(three_kernels(5, 4));
+    enum { N = 72, UNKNOWNS = 12, N_ROWS = 7, N_COLUMNS = 5 };
+    static const int64_t some_rows[N_ROWS] = {0, 3, 4, 5, 6, 9, 11};
+    static const int64_t some_columns[N_COLUMNS] = {1, 2, 4, 8, 10};
+    static const int64_t equations[3] = {5, 40, 71};
+    double j[N][UNKNOWNS];
+    double x[UNKNOWNS];
+    double y[N];
+    double room[N];
+    double product[N];
+    double back[UNKNOWNS];
+    double squares[UNKNOWNS];
+    double part[N_COLUMNS][N_ROWS + 2];
+    norma_deep_block *block = NULL;
+    norma_deep_jacobian(d, UNKNOWNS, &j[0][0]);
+    for (int k = 0; k < UNKNOWNS; k++)
+        x[k] = noise(k + 7);
+    for (int r = 0; r < N; r++)
+        y[r] = noise(r + 100);
+    norma_deep_apply(d, x, product, room);
+    norma_deep_apply_transposed(d, y, back, room);
+    norma_deep_column_squares(d, squares);
+    for (int r = 0; r < N; r++) {
+        double sum = 0;
+        for (int k = 0; k < UNKNOWNS; k++)
+            sum += j[r][k] * x[k];
+        norma_test_check(fabs(sum - product[r]) < 1e-13);
+    }
+    for (int k = 0; k < UNKNOWNS; k++) {
+        double sum = 0;
+        double square = 0;
+        for (int r = 0; r < N; r++) {
+            sum += j[r][k] * y[r];
+            square += j[r][k] * j[r][k];
+        }
+        norma_test_check(fabs(sum - back[k]) < 1e-12);
+        norma_test_check(fabs(square - squares[k]) < 1e-13 * square);
+    }
+    norma_test_ok(norma_deep_block_create(d, N_ROWS, some_rows, N_COLUMNS, some_columns, &block));
+    norma_deep_block_fill(block, N_ROWS + 2, &part[0][0]);
+    for (int b = 0; b < N_COLUMNS; b++)
+        for (int a = 0; a < N_ROWS; a++) {
+            double sum = 0;
+            for (int r = 0; r < N; r++)
+                sum += j[r][some_rows[a]] * j[r][some_columns[b]];
+            norma_test_check(fabs(sum - part[b][a]) < 1e-12);
+        }
+    norma_deep_jacobian_block(d, 3, equations, N_COLUMNS, some_columns, N_ROWS + 2, &part[0][0]);
+    for (int b = 0; b < N_COLUMNS; b++)
+        for (int a = 0; a < 3; a++)
+            norma_test_check(fabs(j[equations[a]][some_columns[b]] - part[b][a]) < 1e-14);
+    norma_deep_block_destroy(&block);
     norma_deep_destroy(&d);
 }
 
@@ -189,8 +249,8 @@ static void test_stop(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_jacobian), cmocka_unit_test(test_run),  cmocka_unit_test(test_solution),
-    cmocka_unit_test(test_thin),     cmocka_unit_test(test_stop),
+    cmocka_unit_test(test_jacobian), cmocka_unit_test(test_products), cmocka_unit_test(test_run),
+    cmocka_unit_test(test_solution), cmocka_unit_test(test_thin),     cmocka_unit_test(test_stop),
 };
 
 norma_test_main_serial("src.deep", tests)

@@ -37,13 +37,18 @@ const norma_stack_kind *norma_reconstruct_stack_kind(const norma_config *config)
 /* Options of source pairs that a stack does not take. */
 static norma_status check_stack(const norma_config *config)
 {
-    static const char *const pairs_only[] = {"source",           "residual",  "width-rule",
-                                             "kernel-split",     "epsilon",   "bound",
-                                             "bn-statistics",    "bn-eps",    "group-size",
-                                             "solver",           "condition", "lbfgs-history",
-                                             "solver-precision", "precision", "max-iterations",
-                                             "store-weights",    "align",     NULL};
+    static const char *const pairs_only[] = {
+        "source",    "residual",       "width-rule",    "kernel-split",
+        "epsilon",   "bound",          "bn-statistics", "bn-eps",
+        "solver",    "condition",      "lbfgs-history", "solver-precision",
+        "precision", "max-iterations", "store-weights", "align",
+        NULL};
     const char *name = norma_construction_get(construction_of(config))->name;
+    if (construction_of(config) != NORMA_CONSTRUCTION_DEEP &&
+        norma_config_is_given(config, "group-size"))
+        return NORMA_FAIL(norma_config_blame(config, "group-size"),
+                          "%s: not with --construction %s, whose replicas one rank computes each",
+                          norma_config_where(config, "group-size"), name);
     for (int i = 0; pairs_only[i]; i++)
         if (norma_config_is_given(config, pairs_only[i]))
             return NORMA_FAIL(norma_config_blame(config, pairs_only[i]),

@@ -2,12 +2,19 @@
 #include "src/construct/deep.h"
 
 #include "experiments/reconstruct/stack/stack.h"
+#include "mpi/construct/deep_ranks.h"
 #include "mpi/runtime/log.h"
+#include "src/random/law.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Up to so many equations one rank solves a layer by dense orthogonal factors. */
+enum { MOST_ALONE = 512 };
+/* Steps of a search that a plan counts. */
+enum { TYPICAL_STEPS = 30 };
 
 #define NUMBER(label, kind, text)                                                                  \
     {                                                                                              \
@@ -20,6 +27,7 @@ static const norma_variable layer_variables[] = {
     NUMBER("n_starts", NORMA_INT64, "random starts of the search"),
     NUMBER("n_iterations", NORMA_INT64, "steps of all starts"),
     NUMBER("condition_jacobian", NORMA_FLOAT64, "condition of the Jacobian at the solution"),
+    NUMBER("jacobian_rank", NORMA_INT64, "rank of the Jacobian at random scales"),
     NUMBER("slack", NORMA_INT64,
            "unknowns beyond the n + L of the theorem; -1 is the count of dimensions"),
 };
@@ -94,7 +102,8 @@ static int64_t find_cut(const norma_deep_shape *s, int64_t l)
 
 /* Hidden widths with the sum that the theorem and --excess ask for: four times the cut up to three
  * layers and twice the cut beyond, and the rest in the layer beside the larger end, where real
- * solutions are found most often. */
+ * solutions are found most often. Large layers are found from fewer starts with nearly equal shares
+ * (24 x 24: one or two, where four times the cut took 9 to 21). */
 static norma_status set_widths(const norma_stack_place *place, norma_deep_shape *s)
 {
     int64_t hidden = s->n_layers - 1;
@@ -112,6 +121,7 @@ static norma_status set_widths(const norma_stack_place *place, norma_deep_shape 
     int64_t end = wide == 1 ? s->width[0] * norma_kernel_taps(s->kernel[1]) : s->width[s->n_layers];
     int64_t left = hidden > 1 && total > end ? (total - end) / (hidden - 1) : 1;
     int64_t times = s->n_layers <= 3 ? 4 : 2;
+    bool large = norma_deep_equations(s) > MOST_ALONE;
     s->width[wide] = total;
     for (int64_t l = 1; l <= hidden; l++) {
         int64_t cut = find_cut(s, l);
@@ -119,6 +129,8 @@ static norma_status set_widths(const norma_stack_place *place, norma_deep_shape 
         if (l == wide)
             continue;
         s->width[l] = times * cut < even ? times * cut : even;
+        if (large && s->width[l] < 5 * even / 6)
+            s->width[l] = 5 * even / 6;
         if (s->width[l] > left)
             s->width[l] = left > cut ? left : cut < even ? cut : even;
         s->width[wide] -= s->width[l];
@@ -163,11 +175,21 @@ static norma_status get_shape(const norma_stack_place *place, norma_deep_shape *
     return listed ? parse_widths(config, s) : set_widths(place, s);
 }
 
+/* Large layers, and those of a group of several ranks, are solved by ranks together. */
+static bool is_dense(const norma_stack_place *place, int64_t n_equations)
+{
+    return n_equations <= MOST_ALONE && place->n_ranks <= 1;
+}
+
 static norma_status size(const norma_stack_place *place, norma_stack_size *out)
 {
     norma_deep_shape s;
     NORMA_TRY(get_shape(place, &s));
     int64_t unknowns = norma_deep_unknowns(&s);
+    bool dense = is_dense(place, norma_deep_equations(&s));
+    int n_ranks = place->n_ranks > 1 ? (int)place->n_ranks : 1;
+    if (!dense)
+        NORMA_TRY(norma_deep_ranks_check_local(&s, n_ranks));
     *out = (norma_stack_size){.n_equations = norma_deep_equations(&s),
                               .n_minimum = norma_deep_equations(&s) + s.n_layers,
                               .n_features = unknowns,
@@ -175,7 +197,13 @@ static norma_status size(const norma_stack_place *place, norma_stack_size *out)
                               .n_scales = unknowns,
                               .n_shifts = unknowns,
                               .bytes = norma_deep_bytes(&s),
-                              .flops = 30 * norma_deep_flops(&s)};
+                              .flops = TYPICAL_STEPS * norma_deep_flops(&s),
+                              .together = norma_deep_equations(&s) > MOST_ALONE};
+    if (!dense) {
+        out->bytes = norma_deep_ranks_bytes_local(&s, n_ranks, place->n_threads);
+        out->flops = TYPICAL_STEPS * norma_deep_ranks_step_flops_local(&s) +
+                     norma_deep_ranks_values_flops_local(&s);
+    }
     return NORMA_OK;
 }
 
@@ -200,11 +228,28 @@ static norma_status create(const norma_stack_place *place, void **source)
     return status;
 }
 
-/* Refuses layers that are too thin, and says what was not solved. */
+static bool is_masked(const norma_stack_place *place)
+{
+    return norma_law_has(place->cell->distribution, NORMA_LAW_MASKED);
+}
+
+/* Refuses layers that are too thin, and says what was not solved. With zeros among the weights it
+ * is the draw that is deficient, not the shape: a result like any other. */
 static norma_status judge(const norma_stack_place *place, const norma_deep *deep,
                           const norma_deep_report *report)
 {
     int64_t needed = deep->n_equations + deep->shape.n_layers - 1;
+    bool speaks = norma_team_is_root_local(norma_queue_team_local(place->queue));
+    if (is_masked(place) && report->rank < deep->n_equations) {
+        if (speaks)
+            norma_log_warning_local("cell %lld, replica %lld, layer %lld: the zeros of the weights "
+                                    "leave the Jacobian rank %lld of %lld; least squares are "
+                                    "searched for",
+                                    (long long)place->cell->number, (long long)place->replica,
+                                    (long long)place->number, (long long)report->rank,
+                                    (long long)deep->n_equations);
+        return NORMA_OK;
+    }
     if (deep->n_unknowns >= needed && report->rank < deep->n_equations)
         return NORMA_FAIL(NORMA_NUMERIC,
                           "the Jacobian of %lld equations has rank %lld at random scales: a layer "
@@ -216,7 +261,7 @@ static norma_status judge(const norma_stack_place *place, const norma_deep *deep
                        "for; least squares are searched for",
                        (long long)place->number, (long long)deep->n_unknowns, (long long)needed,
                        (long long)deep->n_equations);
-    else if (!report->solved)
+    else if (!report->solved && speaks)
         norma_log_warning_local("cell %lld, replica %lld, layer %lld: not solved from %lld starts: "
                                 "rmse %.2e, floor %.2e",
                                 (long long)place->cell->number, (long long)place->replica,
@@ -230,28 +275,46 @@ static bool stops(void *queue)
     return norma_queue_step(queue, 0) == NORMA_STOP_END;
 }
 
+/* Collective over the group. */
+static norma_status find_scales(const norma_stack_place *place, norma_deep *deep,
+                                norma_deep_search *search, norma_deep_report *report)
+{
+    const double *target = place->cell->network->layers[place->number].weight;
+    const norma_team *team = norma_queue_team_local(place->queue);
+    norma_deep_engine engine = {0};
+    norma_status status = NORMA_OK;
+    if (!is_dense(place, deep->n_equations)) {
+        status = norma_deep_ranks_create(team->group, deep, &engine);
+        search->engine = &engine;
+    }
+    if (status == NORMA_OK)
+        status = norma_deep_solve(deep, target, search, report);
+    norma_deep_ranks_destroy(&engine);
+    return status;
+}
+
 static norma_status solve(const norma_stack_place *place, void *source, double *common,
                           double *layer, double *stages, int64_t n_places)
 {
     norma_deep *deep = source;
     norma_deep_report report;
-    const norma_deep_search search = {
-        .n_starts = norma_config_get_integer(place->config, 0, "starts"),
-        .seed = place->cell->seed,
-        .stream = {.purpose = NORMA_RNG_START_SCALES,
-                   .layer = place->number,
-                   .replica = place->cell->first_replica + place->replica,
-                   .cell = place->cell->stream_cell},
-        .stops = stops,
-        .context = place->queue};
-    NORMA_TRY(norma_deep_solve(deep, place->cell->network->layers[place->number].weight, &search,
-                               &report));
+    norma_deep_search search = {.n_starts = norma_config_get_integer(place->config, 0, "starts"),
+                                .seed = place->cell->seed,
+                                .stream = {.purpose = NORMA_RNG_START_SCALES,
+                                           .layer = place->number,
+                                           .replica = place->cell->first_replica + place->replica,
+                                           .cell = place->cell->stream_cell},
+                                .stops = stops,
+                                .context = place->queue,
+                                .takes_any_rank = is_masked(place)};
+    NORMA_TRY(find_scales(place, deep, &search, &report));
     NORMA_TRY(judge(place, deep, &report));
     const double values[] = {report.solved,
                              report.floor,
                              (double)report.n_starts,
                              (double)report.n_iterations,
                              report.condition,
+                             (double)report.rank,
                              (double)(deep->n_unknowns - deep->n_equations - deep->shape.n_layers)};
     memcpy(layer, values, sizeof values);
     common[NORMA_STACK_CONDITION_NUMBER] = report.condition;

@@ -146,17 +146,20 @@ static norma_status measure_layer(const norma_stack_place *place, const norma_st
     double *common = record->common + i * NORMA_N_STACK_NUMBERS;
     norma_stack_size size;
     double begun = norma_progress_clock_local();
-    NORMA_TRY(kind->size(place, &size));
+    NORMA_TRY(kind->size(place, &size)); /* equal on all ranks, as are its failures */
     common[NORMA_STACK_N_ROWS] = (double)size.n_equations;
     common[NORMA_STACK_N_MINIMUM] = (double)size.n_minimum;
     common[NORMA_STACK_N_FEATURES] = (double)size.n_features;
     common[NORMA_STACK_N_STAGES] = (double)size.n_stages;
-    NORMA_TRY(kind->create(place, source));
+    const norma_team *team = norma_queue_team_local(place->queue);
+    NORMA_TRY(norma_team_agree(team, kind->create(place, source)));
     NORMA_TRY(kind->solve(place, *source, common, record->layers + i * kind->n_layer_variables,
                           record->stages + i * kind->n_stage_variables * l->n_stages, l->n_stages));
     common[NORMA_STACK_SECONDS] = norma_progress_clock_local() - begun;
-    NORMA_TRY(compare_weights(place, kind, *source, common));
-    NORMA_TRY(open_layer(place, kind, *source, common));
+    norma_status status = compare_weights(place, kind, *source, common);
+    if (status == NORMA_OK)
+        status = open_layer(place, kind, *source, common);
+    NORMA_TRY(norma_team_agree(team, status));
     if (l->n_scales > 0)
         kind->get(*source, record->scales + i * l->n_scales, record->shifts + i * l->n_shifts);
     return NORMA_OK;
@@ -169,13 +172,19 @@ norma_status norma_stack_measure(const norma_stack_run *run, int64_t number, int
     const norma_stack_layout *layout = &run->layout;
     norma_reconstruct_cell cell;
     void **sources = NULL;
+    const norma_team *team = norma_queue_team_local(run->queue);
     norma_status status = norma_reconstruct_cell_init(config, run->inputs, number, false, &cell);
-    NORMA_GOTO(status, status);
-    NORMA_GOTO(status, NORMA_CALLOC(sources, cell.n_layers));
-    if (cell.target_per_replica)
-        NORMA_GOTO(status, norma_reconstruct_fill_target(&cell, cell.first_replica + replica));
-    norma_stack_place place = {
-        .config = config, .cell = &cell, .replica = replica, .queue = run->queue};
+    if (status == NORMA_OK)
+        status = NORMA_CALLOC(sources, cell.n_layers);
+    if (status == NORMA_OK && cell.target_per_replica)
+        status = norma_reconstruct_fill_target(&cell, cell.first_replica + replica);
+    NORMA_GOTO(status, norma_team_agree(team, status));
+    norma_stack_place place = {.config = config,
+                               .cell = &cell,
+                               .replica = replica,
+                               .queue = run->queue,
+                               .n_ranks = run->job->group_size,
+                               .n_threads = run->job->runtime->n_threads};
     for (place.number = 0; place.number < cell.n_layers; place.number++) {
         if (!cell.layers[place.number].wanted)
             continue;
@@ -189,7 +198,8 @@ norma_status norma_stack_measure(const norma_stack_run *run, int64_t number, int
                                  (long long)replica, (long long)place.number);
         NORMA_GOTO(status, status);
     }
-    status = norma_stack_run_network(&place, run->inputs, layout, sources, record->outputs);
+    status = norma_team_agree(
+        team, norma_stack_run_network(&place, run->inputs, layout, sources, record->outputs));
 done:
     for (int64_t i = 0; sources && i < cell.n_layers; i++)
         layout->kind->destroy(&sources[i]);

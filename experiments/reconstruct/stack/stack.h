@@ -5,7 +5,9 @@
  * puts two. A kind of stack is a table of functions on sources of its own; sizes, records, result
  * files, checkpoints, runs on inputs and `norma evaluate` are common to all kinds.
  *
- * A task is one replica of one cell, with all its layers, computed by one rank.
+ * A task is one replica of one cell, with all its layers, computed by a group of ranks: of one
+ * rank, but where a layer is so large that several solve it together. All ranks of the group draw,
+ * open and run the sources; the root writes.
  */
 #include "experiments/job/job.h"
 #include "experiments/job/queue.h"
@@ -19,6 +21,8 @@ typedef struct norma_stack_place {
     int64_t number; /* of the target layer */
     int64_t replica;
     norma_queue *queue; /* which solve asks whether the run stops; others do without */
+    int64_t n_ranks;    /* of the group, for size; and their threads */
+    int n_threads;
 } norma_stack_place;
 
 /* The source of a layer. */
@@ -28,7 +32,8 @@ typedef struct norma_stack_size {
     int64_t n_features;  /* that there is */
     int64_t n_stages;    /* blocks, or layers */
     int64_t n_scales, n_shifts;
-    double bytes, flops; /* of drawing and solving it */
+    double bytes, flops; /* of drawing and solving it, on the rank that holds most; of all ranks */
+    bool together;       /* it is large enough for several ranks */
 } norma_stack_size;
 
 /* Numbers of every kind about a layer; indices of norma_stack_variables. */
@@ -67,16 +72,16 @@ typedef struct norma_stack_kind {
     const norma_variable *stage_variables; /* [n_stage_variables] */
     int n_layer_variables, n_stage_variables;
 
-    /* Refuses layers and options that the kind does not take. Local, as are all of them. */
+    /* Refuses layers and options that the kind does not take. Local, as are all but solve. */
     norma_status (*size)(const norma_stack_place *place, norma_stack_size *size);
 
     /* Draws a source, owned by the caller. */
     norma_status (*create)(const norma_stack_place *place, void **source);
     void (*destroy)(void **source);
 
-    /* Solves it; NORMA_STOPPED when the run stops. Fills the common numbers condition_number,
-     * digits_left, max_abs_gamma, and those of the kind: layer[n_layer_variables],
-     * stages[n_stage_variables][n_places]. */
+    /* Solves it; NORMA_STOPPED when the run stops. Collective over the group of the queue. Fills
+     * the common numbers condition_number, digits_left, max_abs_gamma, and those of the kind:
+     * layer[n_layer_variables], stages[n_stage_variables][n_places]. */
     norma_status (*solve)(const norma_stack_place *place, void *source, double *common,
                           double *layer, double *stages, int64_t n_places);
 
@@ -170,7 +175,7 @@ typedef struct norma_stack_run {
 } norma_stack_run;
 
 /* Draws, solves, opens and runs a replica of a cell. NORMA_STOPPED when the run stops: the replica
- * is left and must be computed anew. Local. */
+ * is left and must be computed anew. Collective over the group of the queue. */
 NORMA_MUST_USE norma_status norma_stack_measure(const norma_stack_run *run, int64_t cell,
                                                 int64_t replica, norma_stack_record *record);
 
@@ -179,6 +184,14 @@ NORMA_MUST_USE norma_status norma_stack_layout_init(const norma_config *config,
                                                     const norma_reconstruct_inputs *inputs,
                                                     const norma_stack_kind *kind,
                                                     norma_stack_layout *layout);
+
+/* Ranks that compute a replica together: --group-size, else `recorded`, the number of an earlier
+ * run (0: none), else one where no layer is large, and otherwise as many as there are for each
+ * replica, or as its memory needs. Local, equal on all ranks. */
+NORMA_MUST_USE norma_status norma_stack_choose_group(const norma_job_context *job,
+                                                     const norma_reconstruct_inputs *inputs,
+                                                     const norma_stack_kind *kind, int64_t recorded,
+                                                     int64_t *out);
 
 /* Refuses cells that do not fit; with print a line for each. Local, equal on all ranks. */
 NORMA_MUST_USE norma_status norma_stack_plan(norma_job_context *job,
