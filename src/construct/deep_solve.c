@@ -279,12 +279,13 @@ norma_status norma_deep_solve(norma_deep *d, const double *target, const norma_d
                 .n = d->n_equations,
                 .unknowns = d->n_unknowns};
     memset(report, 0, sizeof *report);
-    norma_status status = allocate(&s);
-    if (status == NORMA_OK && !how->engine)
-        status = norma_deep_dense_create(d, &dense);
+    norma_status own = allocate(&s);
+    if (own == NORMA_OK && !how->engine)
+        own = norma_deep_dense_create(d, &dense);
+    norma_status status = own;
     if (s.engine->agree)
-        status = s.engine->agree(s.engine->context, status);
-    if (status == NORMA_OK)
+        status = s.engine->agree(s.engine->context, own);
+    if (own == NORMA_OK && status == NORMA_OK)
         status = run(&s, report);
     norma_deep_dense_destroy(&dense);
     release(&s);

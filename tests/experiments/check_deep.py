@@ -104,13 +104,11 @@ def check_stop(folder):
 def check_large(folder):
     """Layers of more than 512 weights are solved by all ranks together, to the floor with excess scales."""
     shape = ["--c-out", 24, "--c-in", 24, "--excess", 60]
-    for ranks in 1, 3:
-        output = os.path.join(folder, f"large{ranks}.h5")
-        check_solved(output, f"576 weights on {ranks} ranks", 1, *shape, ranks=ranks)
-        with h5py.File(output) as f:
-            program.check(f["n_rows"][0, 0] == 576 and f["jacobian_rank"][0, 0] == 576, "576 weights: rank")
-            product = f["layers/000/gamma"].shape
-            program.check(product == (1, 639), f"576 weights: {product} scales")
+    output = os.path.join(folder, "large.h5")
+    check_solved(output, "576 weights on two ranks", 1, *shape, ranks=2)
+    with h5py.File(output) as f:
+        program.check(f["n_rows"][0, 0] == 576 and f["jacobian_rank"][0, 0] == 576, "576 weights: rank")
+        program.check(f["layers/000/gamma"].shape == (1, 639), f"576 weights: {f['layers/000/gamma'].shape} scales")
     straight, stopped = (os.path.join(folder, n) for n in ("straight_large.h5", "stopped_large.h5"))
     several = [*shape, "--target-per-replica", "--replicas", 2]
     run(*several, "--output", straight)

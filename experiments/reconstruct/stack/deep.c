@@ -277,18 +277,19 @@ static bool stops(void *queue)
 
 /* Collective over the group. */
 static norma_status find_scales(const norma_stack_place *place, norma_deep *deep,
-                                norma_deep_search *search, norma_deep_report *report)
+                                const norma_deep_search *search, norma_deep_report *report)
 {
     const double *target = place->cell->network->layers[place->number].weight;
     const norma_team *team = norma_queue_team_local(place->queue);
     norma_deep_engine engine = {0};
+    norma_deep_search how = *search;
     norma_status status = NORMA_OK;
     if (!is_dense(place, deep->n_equations)) {
         status = norma_deep_ranks_create(team->group, deep, &engine);
-        search->engine = &engine;
+        how.engine = &engine;
     }
     if (status == NORMA_OK)
-        status = norma_deep_solve(deep, target, search, report);
+        status = norma_deep_solve(deep, target, &how, report);
     norma_deep_ranks_destroy(&engine);
     return status;
 }
@@ -298,15 +299,16 @@ static norma_status solve(const norma_stack_place *place, void *source, double *
 {
     norma_deep *deep = source;
     norma_deep_report report;
-    norma_deep_search search = {.n_starts = norma_config_get_integer(place->config, 0, "starts"),
-                                .seed = place->cell->seed,
-                                .stream = {.purpose = NORMA_RNG_START_SCALES,
-                                           .layer = place->number,
-                                           .replica = place->cell->first_replica + place->replica,
-                                           .cell = place->cell->stream_cell},
-                                .stops = stops,
-                                .context = place->queue,
-                                .takes_any_rank = is_masked(place)};
+    const norma_deep_search search = {
+        .n_starts = norma_config_get_integer(place->config, 0, "starts"),
+        .seed = place->cell->seed,
+        .stream = {.purpose = NORMA_RNG_START_SCALES,
+                   .layer = place->number,
+                   .replica = place->cell->first_replica + place->replica,
+                   .cell = place->cell->stream_cell},
+        .stops = stops,
+        .context = place->queue,
+        .takes_any_rank = is_masked(place)};
     NORMA_TRY(find_scales(place, deep, &search, &report));
     NORMA_TRY(judge(place, deep, &report));
     const double values[] = {report.solved,

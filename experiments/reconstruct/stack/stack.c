@@ -173,12 +173,14 @@ norma_status norma_stack_measure(const norma_stack_run *run, int64_t number, int
     norma_reconstruct_cell cell;
     void **sources = NULL;
     const norma_team *team = norma_queue_team_local(run->queue);
-    norma_status status = norma_reconstruct_cell_init(config, run->inputs, number, false, &cell);
-    if (status == NORMA_OK)
-        status = NORMA_CALLOC(sources, cell.n_layers);
-    if (status == NORMA_OK && cell.target_per_replica)
-        status = norma_reconstruct_fill_target(&cell, cell.first_replica + replica);
-    NORMA_GOTO(status, norma_team_agree(team, status));
+    norma_status own = norma_reconstruct_cell_init(config, run->inputs, number, false, &cell);
+    if (own == NORMA_OK)
+        own = NORMA_CALLOC(sources, cell.n_layers);
+    if (own == NORMA_OK && cell.target_per_replica)
+        own = norma_reconstruct_fill_target(&cell, cell.first_replica + replica);
+    norma_status status = norma_team_agree(team, own);
+    NORMA_GOTO(status, status);
+    NORMA_GOTO(status, own); /* for readers that know nothing of agreement */
     norma_stack_place place = {.config = config,
                                .cell = &cell,
                                .replica = replica,
