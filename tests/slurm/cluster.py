@@ -42,6 +42,7 @@ SlurmdPidFile={folder}/slurmd.%n.pid
 SlurmctldLogFile={folder}/slurmctld.log
 SlurmdLogFile={folder}/slurmd.%n.log
 MinJobAge=3600
+FirstJobId={first_job}
 KillWait=10
 MessageTimeout=60
 TCPTimeout=30
@@ -95,8 +96,9 @@ class Cluster:
             "TMPDIR": self.folder, "SLURM_CONF": f"{self.folder}/slurm.conf",
             "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "HWLOC_HIDE_ERRORS": "2",
             "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_mpi_yield_when_idle": "1"}
-        if "OPENBLAS_CORETYPE" in os.environ:
-            self.environment["OPENBLAS_CORETYPE"] = os.environ["OPENBLAS_CORETYPE"]
+        for name in ("OPENBLAS_CORETYPE", "NORMA_DATA", "LD_LIBRARY_PATH"):
+            if name in os.environ:
+                self.environment[name] = os.environ[name]
 
     def __enter__(self):
         try:
@@ -130,7 +132,9 @@ class Cluster:
         ports = free_ports(1 + len(NODES))
         with open(f"{self.folder}/slurm.conf", "w", encoding="utf-8") as f:
             f.write(CONFIGURATION.format(host=socket.gethostname().split(".")[0], folder=self.folder,
-                                         control_port=ports[0], wait=REQUEUE_WAIT))
+                                         control_port=ports[0], wait=REQUEUE_WAIT,
+                                         # Open MPI names shared memory by host and job: two tests share a machine.
+                                         first_job=1000 + int.from_bytes(os.urandom(3), "big")))
             for node, port in zip(NODES, ports[1:]):
                 f.write(f"NodeName={node} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs={CPUS} State=UNKNOWN\n")
             f.write(f"PartitionName=test Nodes={','.join(NODES)} Default=YES MaxTime=INFINITE State=UP\n")
