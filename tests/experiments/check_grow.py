@@ -34,7 +34,7 @@ GROWN = [
     (CHAIN, ["--replicas", 3], ["--replicas", 5]),
     (["chain", "--width", 8, "--observables", "all"], ["--depth", 30, "--batch", "4,8"],
      ["--depth", "30,50", "--batch", "2,4,8", "--replicas", 2]),
-    (["chain", "--width", 70, "--batch", 66, "--precision", "single", "--observables", "log_norm"], ["--depth", 9],
+    (["chain", "--width", 70, "--batch", 70, "--precision", "single", "--observables", "log_norm"], ["--depth", 9],
      ["--depth", 20, "--replicas", 2]),
     (["chain", "--width", 8, "--observables", "lyapunov", "--burn-in", 5, "--record", "none"], ["--depth", 9], ["--depth", 30]),
 ]
