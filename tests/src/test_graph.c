@@ -242,12 +242,32 @@ static void test_ranges(void **state)
     norma_network_destroy(&network);
 }
 
+/* y[n_out] = all layers of the network for one image x[n_in]. */
+static void run_all(const norma_network *network, size_t n_in, const double *x, size_t n_out,
+                    double *y)
+{
+    norma_forward *forward = NULL;
+    norma_slots slots = {0};
+    double *buffers[6] = {NULL};
+    norma_test_ok(norma_forward_create(network, 1, &forward));
+    norma_test_ok(norma_network_place(network, &slots));
+    for (int64_t s = 0; s < slots.n_slots; s++)
+        norma_test_ok(NORMA_ALLOC(buffers[s], slots.size[s]));
+    memcpy(buffers[slots.of[0]], x, n_in * sizeof *x);
+    for (int64_t l = 0; l < network->n_layers; l++)
+        norma_forward_step(forward, l, 1, &slots, buffers);
+    memcpy(y, buffers[slots.of[network->n_layers]], n_out * sizeof *y);
+    for (int64_t s = 0; s < slots.n_slots; s++)
+        NORMA_FREE(buffers[s]);
+    norma_slots_clear(&slots);
+    norma_forward_destroy(&forward);
+}
+
 /* Channels of known ranges, split, joined by pairs and made larger: ranges, values, digest. */
 static void test_other_extents(void **state)
 {
     (void)state;
     norma_network *network = NULL;
-    norma_forward *forward = NULL;
     double lo[4], hi[4], x[4 * 2 * 2], y[2 * 3 * 4];
     norma_test_ok(norma_network_create(5, &network));
     network->input = (norma_shape){4, 2, 2};
@@ -277,16 +297,7 @@ static void test_other_extents(void **state)
     norma_test_check_close(hi[0], 31, 1e-13);
     for (int k = 0; k < 16; k++)
         x[k] = k / 16.0;
-    norma_test_ok(norma_forward_create(network, 1, &forward));
-    norma_slots slots = {0};
-    norma_test_ok(norma_network_place(network, &slots));
-    double *buffers[6] = {NULL};
-    for (int64_t s = 0; s < slots.n_slots; s++)
-        norma_test_ok(NORMA_ALLOC(buffers[s], slots.size[s]));
-    memcpy(buffers[slots.of[0]], x, sizeof x);
-    for (int64_t l = 0; l < 5; l++)
-        norma_forward_step(forward, l, 1, &slots, buffers);
-    memcpy(y, buffers[slots.of[5]], sizeof y);
+    run_all(network, 16, x, 24, y);
     for (int c = 0; c < 2; c++)
         for (int i = 0; i < 3; i++)
             for (int j = 0; j < 4; j++) {
@@ -301,10 +312,6 @@ static void test_other_extents(void **state)
     layers[2].extents[0] = 3;
     norma_test_fails(norma_network_infer_shapes(network), NORMA_CONFIG,
                      "layer 002 (reshape) makes 3 x 4 x 4 values of 8 x 2 x 1");
-    for (int64_t s = 0; s < slots.n_slots; s++)
-        NORMA_FREE(buffers[s]);
-    norma_slots_clear(&slots);
-    norma_forward_destroy(&forward);
     norma_network_destroy(&network);
 }
 
