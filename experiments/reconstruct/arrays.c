@@ -148,14 +148,16 @@ static norma_status set_layer_attributes(norma_reconstruct_output *output, const
             norma_result_set_double(output->file, group, parameter, layer->activation.parameter));
     const norma_kernel_shape shapes[] = {kernel->first, kernel->second};
     static const char *const shape_names[] = {"kernel1", "kernel2"};
-    const int64_t *const pairs[] = {source->padding, source->stride1, source->stride2};
-    static const char *const pair_names[] = {"padding1", "stride1", "stride2"};
+    const int64_t *const pairs[] = {source->padding, source->padding_far, source->stride1,
+                                    source->stride2, source->dilation};
+    static const char *const pair_names[] = {"padding1", "padding1_far", "stride1", "stride2",
+                                             "dilation"};
     for (int i = 0; i < 2; i++) {
         snprintf(text, sizeof text, "%lldx%lld", (long long)shapes[i].height,
                  (long long)shapes[i].width);
         NORMA_TRY(norma_result_set_text(output->file, group, shape_names[i], text));
     }
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         snprintf(text, sizeof text, "%lldx%lld", (long long)pairs[i][0], (long long)pairs[i][1]);
         NORMA_TRY(norma_result_set_text(output->file, group, pair_names[i], text));
     }

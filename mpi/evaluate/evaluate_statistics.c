@@ -15,26 +15,23 @@
 
 /* Positions of the first convolution along an axis: also those behind the last that a strided
  * second one takes, since a batch norm in between measures them. */
-static int64_t first_positions(int64_t input, int64_t padding, int64_t kernel, int64_t composite,
-                               int64_t target, int64_t stride)
+static int64_t first_positions(const norma_source_shape *s, int axis, int64_t input, int64_t taps)
 {
-    int64_t far = padding + (composite - target) % 2;
-    return (padding + input + far - kernel) / stride + 1;
+    int64_t kernel = (taps - 1) * s->dilation[axis] + 1;
+    return (s->padding[axis] + input + s->padding_far[axis] - kernel) / s->stride1[axis] + 1;
 }
 
 /* Patches of the first layer, and of the pair as one convolution. */
 static norma_patch first_patch(const norma_source_shape *s)
 {
-    const norma_kernel *k = &s->kernel;
     return (norma_patch){
         .input = s->input,
         .kernel = s->kernel.first,
         .stride = {s->stride1[0], s->stride1[1]},
+        .dilation = {s->dilation[0], s->dilation[1]},
         .padding = {s->padding[0], s->padding[1]},
-        .height = first_positions(s->input.height, s->padding[0], k->first.height,
-                                  k->composite.height, k->target.height, s->stride1[0]),
-        .width = first_positions(s->input.width, s->padding[1], k->first.width, k->composite.width,
-                                 k->target.width, s->stride1[1]),
+        .height = first_positions(s, 0, s->input.height, s->kernel.first.height),
+        .width = first_positions(s, 1, s->input.width, s->kernel.first.width),
     };
 }
 
@@ -44,6 +41,7 @@ static norma_patch composite_patch(const norma_source_shape *s)
         .input = s->input,
         .kernel = s->kernel.composite,
         .stride = {s->stride1[0] * s->stride2[0], s->stride1[1] * s->stride2[1]},
+        .dilation = {s->dilation[0], s->dilation[1]},
         .padding = {s->padding[0], s->padding[1]},
         .height = s->conv.height,
         .width = s->conv.width,

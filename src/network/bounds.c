@@ -64,10 +64,8 @@ static void close_sum(const interval_sum *sum, double *lo, double *hi)
 /* Does layer 1 see zeros beside the image's values? */
 static bool sees_zeros(const norma_source_shape *shape)
 {
-    const norma_kernel *kernel = &shape->kernel;
-    return shape->padding[0] > 0 || shape->padding[1] > 0 ||
-           kernel->composite.height > kernel->target.height ||
-           kernel->composite.width > kernel->target.width;
+    return shape->padding[0] > 0 || shape->padding[1] > 0 || shape->padding_far[0] > 0 ||
+           shape->padding_far[1] > 0;
 }
 
 norma_status norma_bounds_interval(const norma_source_shape *shape, const norma_tensor *w1,

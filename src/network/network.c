@@ -126,18 +126,21 @@ const char *norma_layer_unpaired(const norma_layer *layer)
         return "it has no weights that a source pair could stand for";
     if (layer->groups > 1)
         return "its channels are in groups";
-    if (layer->dilation[0] > 1 || layer->dilation[1] > 1)
-        return "its kernel has a dilation";
-    if (layer->padding_more[0] != 0 || layer->padding_more[1] != 0)
-        return "its padding is not the same on both sides";
     return NULL;
+}
+
+/* One of the layers that chains were made of before there were graphs. */
+static bool is_plain(const norma_layer *layer)
+{
+    return norma_layer_has_kernel(layer) && layer->groups == 1 && layer->dilation[0] == 1 &&
+           layer->dilation[1] == 1 && layer->padding_more[0] == 0 && layer->padding_more[1] == 0;
 }
 
 bool norma_network_is_chain(const norma_network *network)
 {
     for (int64_t l = 0; l < network->n_layers; l++) {
         const norma_layer *layer = &network->layers[l];
-        if (norma_layer_unpaired(layer) || layer->n_inputs != 1 ||
+        if (!is_plain(layer) || layer->n_inputs != 1 ||
             network->inputs[layer->first_input] != l - 1)
             return false;
     }

@@ -116,8 +116,8 @@ NORMA_MUST_USE norma_status norma_network_create(int64_t n_layers, norma_network
  * read them. NORMA_MEMORY. */
 NORMA_MUST_USE norma_status norma_network_connect(norma_network *network, const norma_edges *edges);
 
-/* Are all layers convolutional or linear, without groups or dilation, and reads each the one before
- * it? */
+/* Are all layers convolutional or linear, without groups, dilation or unequal padding, and reads
+ * each the one before it? */
 bool norma_network_is_chain(const norma_network *network);
 
 /* The shape of the values that input number k of the layer gives. */

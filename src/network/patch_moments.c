@@ -97,7 +97,7 @@ static void sum_image(const norma_patch_moments *m, const double *image, double 
     int n = (int)m->n_inputs + 1;
     int64_t n_positions = p->height * p->width;
     double *last = columns + m->n_inputs * n_positions;
-    norma_im2col(p->input, p->kernel, p->stride, NULL, p->padding,
+    norma_im2col(p->input, p->kernel, p->stride, p->dilation, p->padding,
                  (norma_shape){p->input.channels, p->height, p->width}, image, n_positions,
                  columns);
     for (int64_t k = 0; k < n_positions; k++)

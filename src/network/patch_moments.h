@@ -17,6 +17,7 @@ typedef struct norma_patch {
     norma_shape input;
     norma_kernel_shape kernel;
     int64_t stride[2];
+    int64_t dilation[2];
     int64_t
         padding[2]; /* before the first row and column; zeros follow at the far side as needed */
     int64_t height, width; /* positions */

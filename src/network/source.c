@@ -22,6 +22,9 @@ norma_status norma_source_shape_init(norma_source_shape *shape, const norma_laye
                                      const norma_kernel *kernel, int64_t n_features)
 {
     bool plain = kernel->second.height == 1 && kernel->second.width == 1;
+    const int64_t offset[2] = {kernel->offset.height, kernel->offset.width};
+    const int64_t excess[2] = {kernel->composite.height - kernel->target.height,
+                               kernel->composite.width - kernel->target.width};
     if (kernel->target.height != layer->kernel.height ||
         kernel->target.width != layer->kernel.width)
         return NORMA_FAIL(NORMA_CONFIG,
@@ -38,17 +41,21 @@ norma_status norma_source_shape_init(norma_source_shape *shape, const norma_laye
     for (int axis = 0; axis < 2; axis++) {
         shape->stride1[axis] = plain ? layer->stride[axis] : 1;
         shape->stride2[axis] = plain ? 1 : layer->stride[axis];
+        shape->dilation[axis] = layer->dilation[axis];
+        shape->padding[axis] = layer->padding[axis] + offset[axis] * layer->dilation[axis];
+        shape->padding_far[axis] = layer->padding[axis] + layer->padding_more[axis] +
+                                   (excess[axis] - offset[axis]) * layer->dilation[axis];
     }
-    shape->padding[0] = layer->padding[0] + kernel->offset.height;
-    shape->padding[1] = layer->padding[1] + kernel->offset.width;
     shape->with_skip = false;
     shape->input = layer->input;
     shape->conv = layer->hidden;
     shape->z = (norma_shape){n_features, 0, 0};
     if (shape->conv.height > 0) {
         /* As many rows and columns as layer 2 reads, no more. */
-        shape->z.height = (shape->conv.height - 1) * shape->stride2[0] + kernel->second.height;
-        shape->z.width = (shape->conv.width - 1) * shape->stride2[1] + kernel->second.width;
+        shape->z.height = (shape->conv.height - 1) * shape->stride2[0] +
+                          (kernel->second.height - 1) * shape->dilation[0] + 1;
+        shape->z.width = (shape->conv.width - 1) * shape->stride2[1] +
+                         (kernel->second.width - 1) * shape->dilation[1] + 1;
     }
     return check_extents(shape);
 }

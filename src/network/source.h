@@ -9,11 +9,13 @@
  *
  * A frozen skip connection Ws (src/features/width_rule.h) joins behind the second affine map
  * (inner) or in front of it (outer: gamma2_i multiplies its sum with the pair's). It is a
- * convolution with the target's kernel, stride and padding.
+ * convolution with the target's kernel, stride, dilation and padding.
  *
  * Layer 1 carries all padding: the target's plus the offset floor((K - Kt)/2) of its kernel in the
  * composite one, K = K1 + K2 - 1 per axis; where K - Kt is odd one row or column more follows at
  * the far side. Layer 2 pads nothing. The stride sits on layer 2, or on layer 1 when K2 = 1 x 1.
+ * Both kernels have the target's dilation d: their taps lie at d q and d p, those of the composite
+ * kernel at d (q + p), and each row or column of the offset takes d of the image.
  */
 #include "src/base/status.h"
 #include "src/features/kernel.h"
@@ -32,7 +34,9 @@ typedef struct norma_source_shape {
     int64_t n_channels_out; /* c2 */
     norma_kernel kernel;    /* K1, K2, K, Kt, offset */
     int64_t stride1[2], stride2[2];
-    int64_t padding[2]; /* of layer 1, before the first row and column */
+    int64_t dilation[2];    /* of both layers: distance of their kernels' taps */
+    int64_t padding[2];     /* of layer 1, before the first row and column */
+    int64_t padding_far[2]; /* behind the last ones; fewer than no zeros: rows that are not read */
     norma_shape input;  /* of x */
     norma_shape z;      /* {c1, height, width} of the hidden layer; extents 0 when unknown */
     norma_shape conv;   /* {c2, height, width} of y */

@@ -96,9 +96,9 @@ static void pass_gather(const pass *p, const double *in)
         for (int64_t place = 0; place < layout->group; place++) {
             int64_t n = place_0 + place;
             if (n >= 0 && n < p->n_images)
-                norma_im2col(p->shape->input, p->shape->kernel.first, p->shape->stride1, NULL,
-                             p->shape->padding, p->shape->z, in + n * in_size, layout->n_columns,
-                             columns + place * layout->n_pixels);
+                norma_im2col(p->shape->input, p->shape->kernel.first, p->shape->stride1,
+                             p->shape->dilation, p->shape->padding, p->shape->z, in + n * in_size,
+                             layout->n_columns, columns + place * layout->n_pixels);
         }
         if (p->single)
             narrow(columns, columns_size);
@@ -284,7 +284,8 @@ static void collect(const pass *p, const norma_source_layer *source, int64_t n, 
     for (int64_t i = 0; i < shape->n_channels_out; i++) {
         memset(y, 0, (size_t)n_pixels * sizeof *y);
         for (int64_t tap = 0; tap < k2.height * k2.width; tap++) {
-            int64_t from = at + tap / k2.width * shape->z.width + tap % k2.width;
+            int64_t from = at + tap / k2.width * shape->dilation[0] * shape->z.width +
+                           tap % k2.width * shape->dilation[1];
             if (p->single)
                 add_tap_single(shape, (const float *)products + from, y);
             else

@@ -43,12 +43,12 @@ const double *norma_source_skip_apply(const norma_source_layer *source, const do
     const norma_kernel *kernel = &shape->kernel;
     const int64_t stride[2] = {shape->stride1[0] * shape->stride2[0],
                                shape->stride1[1] * shape->stride2[1]};
-    const int64_t padding[2] = {shape->padding[0] - kernel->offset.height,
-                                shape->padding[1] - kernel->offset.width};
+    const int64_t padding[2] = {shape->padding[0] - kernel->offset.height * shape->dilation[0],
+                                shape->padding[1] - kernel->offset.width * shape->dilation[1]};
     int64_t n_pixels = shape->conv.height * shape->conv.width;
     int64_t n_inputs = inputs_of_sum(shape);
     double *values = scratch + n_inputs * n_pixels;
-    norma_im2col(shape->input, kernel->target, stride, NULL, padding, shape->conv, in, n_pixels,
+    norma_im2col(shape->input, kernel->target, stride, shape->dilation, padding, shape->conv, in, n_pixels,
                  scratch);
     if (source->single)
         round_all(n_inputs * n_pixels, scratch);

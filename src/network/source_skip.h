@@ -1,7 +1,7 @@
 #ifndef NORMA_NETWORK_SOURCE_SKIP_H
 #define NORMA_NETWORK_SOURCE_SKIP_H
 /* Inside of src/network/source: the frozen skip connection beside a pair, a convolution with the
- * target layer's kernel, stride and padding. For src/network only. */
+ * target layer's kernel, stride, dilation and padding. For src/network only. */
 #include "src/network/source.h"
 
 /* Doubles that one thread needs for the skip of one image: its columns, then its values. 0 without

@@ -36,6 +36,7 @@ typedef struct fixture {
 typedef struct geometry {
     norma_kernel_shape k1, k2, kt;
     int64_t stride[2], padding[2], height, width, n_features;
+    int64_t dilation[2], more[2]; /* 0: 1; padding_more */
 } geometry;
 
 static inline double noise(int64_t k)
@@ -68,6 +69,10 @@ static inline void make_layer(fixture *f, const geometry *g)
     f->layer->kernel = g->kt;
     memcpy(f->layer->stride, g->stride, sizeof g->stride);
     memcpy(f->layer->padding, g->padding, sizeof g->padding);
+    memcpy(f->layer->padding_more, g->more, sizeof g->more);
+    for (int axis = 0; axis < 2; axis++)
+        if (g->dilation[axis] > 0)
+            f->layer->dilation[axis] = g->dilation[axis];
     norma_test_ok(norma_network_allocate(f->network));
     norma_test_ok(norma_network_infer_shapes(f->network));
     for (int i = 0; i < C2; i++)
@@ -161,10 +166,12 @@ static inline void convolve_expected(const fixture *f)
                     *out = layer->bias[i];
                     for (int64_t j = 0; j < C0; j++)
                         for (int64_t t = 0; t < n_k; t++) {
-                            int64_t row = y * layer->stride[0] + t / k->composite.width -
-                                          k->offset.height - layer->padding[0];
-                            int64_t column = x * layer->stride[1] + t % k->composite.width -
-                                             k->offset.width - layer->padding[1];
+                            int64_t down = t / k->composite.width - k->offset.height;
+                            int64_t right = t % k->composite.width - k->offset.width;
+                            int64_t row = y * layer->stride[0] + down * layer->dilation[0] -
+                                          layer->padding[0];
+                            int64_t column = x * layer->stride[1] + right * layer->dilation[1] -
+                                             layer->padding[1];
                             if (row >= 0 && row < layer->input.height && column >= 0 &&
                                 column < layer->input.width)
                                 *out += composite[(i * C0 + j) * n_k + t] *
@@ -211,6 +218,11 @@ static const geometry geometries[] = {
     {{1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, 1, 1, 40},    /* fully connected: group of 64 */
     {{1, 1}, {3, 3}, {3, 3}, {1, 1}, {1, 1}, 33, 35, 300}, /* several blocks and tiles */
     {{1, 1}, {3, 3}, {3, 3}, {1, 1}, {3, 3}, 2, 2, 17},    /* more padding than image */
+    {{1, 1}, {3, 3}, {3, 3}, {1, 1}, {2, 1}, 8, 7, 40, {2, 3}, {0, 0}},  /* dilation, second */
+    {{3, 3}, {1, 1}, {3, 3}, {2, 1}, {2, 1}, 9, 8, 40, {3, 1}, {0, 0}},  /* dilation, first */
+    {{2, 3}, {3, 2}, {3, 3}, {2, 1}, {2, 1}, 9, 9, 40, {2, 2}, {0, 0}},  /* dilation, uneven */
+    {{1, 1}, {3, 3}, {3, 3}, {2, 1}, {2, 1}, 8, 7, 40, {1, 1}, {-2, 3}}, /* unequal padding */
+    {{2, 3}, {3, 2}, {3, 3}, {1, 2}, {0, 2}, 7, 8, 40, {2, 1}, {1, -2}}, /* both */
 };
 
 enum { N_GEOMETRIES = sizeof geometries / sizeof geometries[0] };

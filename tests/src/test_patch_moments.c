@@ -15,6 +15,7 @@ enum { SIZE = CHANNELS * HEIGHT * WIDTH };
 static const norma_patch patch = {.input = {CHANNELS, HEIGHT, WIDTH},
                                   .kernel = {2, 3},
                                   .stride = {2, 1},
+                                  .dilation = {1, 1},
                                   .padding = {1, 0},
                                   .height = 3,
                                   .width = 4};

@@ -84,8 +84,10 @@ static double u_at(const fixture *f, int64_t J, int64_t n, int64_t y, int64_t x)
     double sum = 0;
     for (int64_t j = 0; j < C0; j++)
         for (int64_t q = 0; q < n_q; q++) {
-            int64_t row = y * s->stride1[0] + q / s->kernel.first.width - s->padding[0];
-            int64_t column = x * s->stride1[1] + q % s->kernel.first.width - s->padding[1];
+            int64_t row = y * s->stride1[0] + q / s->kernel.first.width * s->dilation[0];
+            int64_t column = x * s->stride1[1] + q % s->kernel.first.width * s->dilation[1];
+            row -= s->padding[0];
+            column -= s->padding[1];
             if (row >= 0 && row < s->input.height && column >= 0 && column < s->input.width)
                 sum +=
                     f->rows1[(J * C0 + j) * n_q + q] *

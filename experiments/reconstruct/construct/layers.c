@@ -42,7 +42,7 @@ norma_status norma_reconstruct_layers_check(const norma_config *config,
             return NORMA_OK;
     return NORMA_FAIL(NORMA_CONFIG,
                       "the target has no layer that can be reconstructed: no convolution without "
-                      "groups and dilation, and no linear layer");
+                      "groups, and no linear layer");
 }
 
 norma_status norma_reconstruct_layers_check_chain(const norma_config *config,
