@@ -101,7 +101,7 @@ done:
 }
 
 norma_status norma_pair_check_layer(const norma_config *config, const char *option,
-                                    const norma_network *network, int64_t number)
+                                    const norma_network *network, int64_t number, bool in_groups)
 {
     int64_t n_layers = network ? network->n_layers : 1;
     if (number >= n_layers)
@@ -111,6 +111,8 @@ norma_status norma_pair_check_layer(const norma_config *config, const char *opti
                           (long long)n_layers - 1);
     const norma_layer *layer = network ? &network->layers[number] : NULL;
     const char *why = layer ? norma_layer_unpaired(layer) : NULL;
+    if (layer && !why && layer->groups > 1 && !in_groups)
+        why = "its channels are in groups, of which each has a system of its own";
     if (why)
         return NORMA_FAIL(norma_config_blame(config, option),
                           "%s: layer %lld (%s, '%s') cannot be reconstructed: %s",
@@ -133,7 +135,7 @@ norma_status norma_pair_inputs_read(const norma_runtime *runtime, const norma_co
         network = norma_target_network_local(inputs->target);
     }
     NORMA_TRY(norma_agree(runtime->world,
-                          norma_pair_check_layer(config, "layer", network, inputs->layer)));
+                          norma_pair_check_layer(config, "layer", network, inputs->layer, false)));
     return norma_config_has(config, "source") ? read_source(runtime, config, inputs) : NORMA_OK;
 }
 

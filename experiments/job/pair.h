@@ -43,10 +43,12 @@ typedef struct norma_pair_cell {
 /* Refuses options that contradict each other. Local, equal on all ranks. */
 NORMA_MUST_USE norma_status norma_pair_check_options(const norma_config *config);
 
-/* Refuses a layer of an option that the target does not have, or that no source pair can stand for.
- * network NULL: one random layer. Local, equal on all ranks. */
+/* Refuses a layer of an option that the target does not have, or that no source pair can stand for;
+ * one with channels in groups, too, unless in_groups says that the caller takes it. network NULL:
+ * one random layer. Local, equal on all ranks. */
 NORMA_MUST_USE norma_status norma_pair_check_layer(const norma_config *config, const char *option,
-                                                   const norma_network *network, int64_t number);
+                                                   const norma_network *network, int64_t number,
+                                                   bool in_groups);
 
 /* Reads target and source. Collective; *inputs is to be cleared whatever is returned. */
 NORMA_MUST_USE norma_status norma_pair_inputs_read(const norma_runtime *runtime,

@@ -62,7 +62,9 @@ static norma_status add_weights(norma_reconstruct_output *output, const char *gr
     const norma_kernel *kernel = &layer->shape.kernel;
     norma_result *file = output->file;
     NORMA_TRY(add_axis(file, group, "channel_in", layer->shape.n_channels_in,
-                       "input channel of the target layer"));
+                       layer->groups > 1 ? "input channel of the target layer among those of its "
+                                           "group"
+                                         : "input channel of the target layer"));
     NORMA_TRY(add_axis(file, group, "row1", kernel->first.height, "row of the kernel K1"));
     NORMA_TRY(add_axis(file, group, "column1", kernel->first.width, "column of the kernel K1"));
     NORMA_TRY(add_axis(file, group, "row2", kernel->second.height, "row of the kernel K2"));
@@ -75,11 +77,17 @@ static norma_status add_weights(norma_reconstruct_output *output, const char *gr
                           .units = "1",
                           .long_name = "frozen weights of the first source layer",
                           .written_whole = true}));
+    const char *features = "feature";
+    if (layer->groups > 1) {
+        features = "feature_of_group";
+        NORMA_TRY(add_axis(file, group, features, layer->n_features / layer->groups,
+                           "hidden channel among those of its group"));
+    }
     NORMA_TRY(norma_schema_add_variable(
         file, group,
         &(norma_variable){.name = "W2",
                           .type = NORMA_FLOAT64,
-                          .dimensions = {"replica", "channel", "feature", "row2", "column2"},
+                          .dimensions = {"replica", "channel", features, "row2", "column2"},
                           .units = "1",
                           .long_name = "frozen weights of the second source layer",
                           .written_whole = true}));
@@ -161,6 +169,7 @@ static norma_status set_layer_attributes(norma_reconstruct_output *output, const
         snprintf(text, sizeof text, "%lldx%lld", (long long)pairs[i][0], (long long)pairs[i][1]);
         NORMA_TRY(norma_result_set_text(output->file, group, pair_names[i], text));
     }
+    NORMA_TRY(norma_result_set_int64(output->file, group, "groups", layer->groups));
     NORMA_TRY(norma_result_set_text(output->file, group, "residual",
                                     norma_residual_name(cell->residual)));
     NORMA_TRY(norma_result_set_text(output->file, group, "bn_statistics",
@@ -190,7 +199,7 @@ norma_status norma_reconstruct_output_add_cell(norma_reconstruct_output *output,
                            "independent draw of the source weights"));
         NORMA_TRY(add_axis(output->file, group, "feature", layer->n_features,
                            "hidden channel of the source pair"));
-        NORMA_TRY(add_axis(output->file, group, "channel", layer->shape.n_channels_out,
+        NORMA_TRY(add_axis(output->file, group, "channel", layer->source_shape.n_channels_out,
                            "output channel of the target layer"));
         if (output->save_gamma)
             NORMA_TRY(add_axis(output->file, group, "end", 2, "lower and upper end"));
@@ -305,7 +314,7 @@ static norma_status write_skip(const norma_reconstruct_writer *writer, const cha
                                               layer->skip);
 }
 
-/* Each rank draws and writes its share of the features. */
+/* Each rank draws and writes its share of the features, whole groups where there are several. */
 static norma_status write_weights(const norma_reconstruct_writer *writer, const char *group,
                                   const norma_reconstruct_layer *layer, int64_t replica)
 {
@@ -314,9 +323,19 @@ static norma_status write_weights(const norma_reconstruct_writer *writer, const 
     int64_t width2 = norma_khatri_rao_width_second(&layer->shape);
     int64_t c2 = layer->shape.n_channels_out;
     int64_t taps2 = norma_kernel_taps(kernel->second);
+    int64_t of_group = layer->n_features / layer->groups;
     int64_t first = 0;
-    int64_t n = norma_index_share(layer->n_features, writer->team->chain.size,
-                                  writer->team->chain.rank, &first);
+    int64_t n_shared = layer->groups > 1 ? layer->groups : layer->n_features;
+    int64_t n =
+        norma_index_share(n_shared, writer->team->chain.size, writer->team->chain.rank, &first);
+    const int64_t start2[] = {replica, layer->groups > 1 ? first * c2 : 0,
+                              layer->groups > 1 ? 0 : first, 0, 0};
+    const int64_t count2[] = {1, layer->groups > 1 ? n * c2 : c2, layer->groups > 1 ? of_group : n,
+                              kernel->second.height, kernel->second.width};
+    if (layer->groups > 1) {
+        first *= of_group;
+        n *= of_group;
+    }
     double *drawn = NULL;
     double *turned = NULL;
     char path[2 * MOST_PATH];
@@ -335,13 +354,13 @@ static norma_status write_weights(const norma_reconstruct_writer *writer, const 
 
     /* Stored by feature here, by output channel in the file, as PyTorch has it. */
     norma_tensor_fill(layer->w2, first, n, drawn);
+    int64_t columns = count2[2];
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < c2; i++)
             for (int64_t p = 0; p < taps2; p++)
-                turned[(i * n + j) * taps2 + p] = drawn[(j * c2 + i) * taps2 + p];
+                turned[((j / columns * c2 + i) * columns + j % columns) * taps2 + p] =
+                    drawn[(j * c2 + i) * taps2 + p];
     snprintf(path, sizeof path, "%s/W2", group);
-    const int64_t start2[] = {replica, 0, first, 0, 0};
-    const int64_t count2[] = {1, c2, n, kernel->second.height, kernel->second.width};
     NORMA_GOTO(status, write_share(writer, path, start2, count2, turned));
     if (layer->skip)
         status = norma_team_agree(writer->team, write_skip(writer, group, layer, replica));

@@ -2,12 +2,14 @@
 #include "experiments/job/sweep_dimensions.h"
 #include "experiments/reconstruct/construct/alignment.h"
 #include "experiments/reconstruct/construct/layers.h"
+#include "experiments/reconstruct/construct/systems.h"
 #include "experiments/reconstruct/construct/teacher.h"
 #include "experiments/reconstruct/options.h"
 #include "experiments/reconstruct/setup.h"
 #include "experiments/reconstruct/skip.h"
 #include "experiments/reconstruct/solver.h"
 #include "experiments/reconstruct/statistics.h"
+#include "src/base/index.h"
 #include "src/base/mem.h"
 
 #include <float.h>
@@ -107,6 +109,7 @@ static norma_status init_layer(const norma_config *config, const norma_reconstru
     const norma_source_pair *pair =
         inputs->source ? norma_source_pair_local(inputs->source, number) : NULL;
 
+    layer->groups = target->groups;
     if (pair && (pair->n_channels_out != target->n_channels_out ||
                  pair->n_channels_in != target->n_channels_in)) /* a sweep over targets */
         return NORMA_FAIL(NORMA_CONFIG,
@@ -115,20 +118,21 @@ static norma_status init_layer(const norma_config *config, const norma_reconstru
                           (long long)pair->n_channels_out, (long long)pair->n_channels_in,
                           (long long)target->n_channels_out, (long long)target->n_channels_in);
     NORMA_TRY(init_kernel(config, cell, pair, target, &layer->shape.kernel));
-    layer->shape.n_channels_out = target->n_channels_out;
-    layer->shape.n_channels_in = target->n_channels_in;
+    layer->shape.n_channels_out = target->n_channels_out / layer->groups;
+    layer->shape.n_channels_in = target->n_channels_in / layer->groups;
     NORMA_TRY(norma_khatri_rao_check(&layer->shape));
     NORMA_TRY(init_activation(config, cell->number, target, &layer->activation));
 
     if (!shapes_only) {
-        int64_t n_pairs = target->n_channels_out * target->n_channels_in;
+        int64_t n_pairs = target->n_channels_out * layer->shape.n_channels_in;
         NORMA_TRY(NORMA_ALLOC(layer->embedded,
                               n_pairs * norma_kernel_taps(layer->shape.kernel.composite)));
         norma_kernel_embed(&layer->shape.kernel, n_pairs, target->weight, layer->embedded);
     }
-    layer->n_minimum =
-        norma_width_rule_minimum(cell->width, cell->residual, &layer->shape,
-                                 cell->target_per_replica ? NULL : layer->embedded, NULL);
+    /* Groups have equally many features: as many as one without a zero channel needs. */
+    bool any = cell->target_per_replica || layer->groups > 1;
+    layer->n_minimum = norma_width_rule_minimum(cell->width, cell->residual, &layer->shape,
+                                                any ? NULL : layer->embedded, NULL);
     if (pair && norma_config_has(config, "features") &&
         norma_config_get_integer(config, cell->number, "features") != pair->n_features)
         return NORMA_FAIL(norma_config_blame(config, "features"),
@@ -141,6 +145,11 @@ static norma_status init_layer(const norma_config *config, const norma_reconstru
     else
         NORMA_TRY(norma_reconstruct_choose_width(config, cell->number, layer->n_minimum,
                                                  &layer->n_features));
+    if (!pair)
+        NORMA_TRY(norma_index_multiply(layer->n_features, layer->groups, "features of all groups",
+                                       &layer->n_features));
+    layer->n_minimum *= layer->groups;
+    NORMA_TRY(norma_reconstruct_systems_check(config, cell, number));
     NORMA_TRY(norma_source_shape_init(&layer->source_shape, target, &layer->shape.kernel,
                                       layer->n_features));
     return norma_reconstruct_skip_init_layer(cell, number, shapes_only);

@@ -1,6 +1,7 @@
 /* How many ranks solve a layer together: --group-size, or what the model of times prefers. */
 #include "experiments/reconstruct/plan.h"
 
+#include "experiments/reconstruct/construct/systems.h"
 #include "experiments/reconstruct/options.h"
 #include "experiments/reconstruct/solver.h"
 #include "experiments/reconstruct/waves.h"
@@ -22,11 +23,12 @@ static const double least_saved = 0.01;
 /* Tasks that are dealt out in the model; longer runs go on like these. */
 static const int64_t most_dealt = 100000;
 
-enum { N_KEYS = 19 };
+enum { N_KEYS = 20 };
 
 /* Layers of one kind take equally long. */
 typedef struct kind {
     int64_t key[N_KEYS];
+    int64_t groups; /* of channels, with a system each */
     norma_layer_problem problem;
     norma_solver_options options;
     double measure_flops; /* of its pre-activations' bounds, on all images */
@@ -104,6 +106,7 @@ static void describe(const model *m, const norma_reconstruct_cell *cell, int64_t
     const norma_kernel *kernel = &layer->shape.kernel;
     double pixels = (double)(target->hidden.height * target->hidden.width);
     memset(k, 0, sizeof *k);
+    k->groups = layer->groups;
     k->problem = norma_reconstruct_problem(cell, number);
     k->problem.target = NULL; /* every output channel counts; the cell will be gone */
     k->problem.skip = NULL;
@@ -116,17 +119,29 @@ static void describe(const model *m, const norma_reconstruct_cell *cell, int64_t
                            (double)(layer->shape.n_channels_in * norma_kernel_taps(kernel->first)) *
                            (double)(layer->source_shape.z.height * layer->source_shape.z.width);
         k->forward_flops = 2 * m->n_images * pixels *
-                           (double)(target->n_channels_out * target->n_channels_in) *
+                           (double)(target->n_channels_out * layer->shape.n_channels_in) *
                            (double)norma_kernel_taps(target->kernel);
     }
-    const int64_t key[N_KEYS] = {
-        layer->shape.n_channels_out, layer->shape.n_channels_in,    kernel->first.height,
-        kernel->first.width,         kernel->second.height,         kernel->second.width,
-        kernel->target.height,       kernel->target.width,          layer->n_features,
-        (int64_t)k->problem.width,   (int64_t)k->problem.residual,  (int64_t)k->options.solver,
-        (int64_t)k->options.store,   k->options.max_iterations,     k->options.history,
-        k->options.single ? 1 : 0,   (int64_t)k->options.condition, (int64_t)k->measure_flops,
-        (int64_t)k->forward_flops};
+    const int64_t key[N_KEYS] = {layer->shape.n_channels_out,
+                                 layer->shape.n_channels_in,
+                                 kernel->first.height,
+                                 kernel->first.width,
+                                 kernel->second.height,
+                                 kernel->second.width,
+                                 kernel->target.height,
+                                 kernel->target.width,
+                                 layer->n_features,
+                                 (int64_t)k->problem.width,
+                                 (int64_t)k->problem.residual,
+                                 (int64_t)k->options.solver,
+                                 (int64_t)k->options.store,
+                                 k->options.max_iterations,
+                                 k->options.history,
+                                 k->options.single ? 1 : 0,
+                                 (int64_t)k->options.condition,
+                                 (int64_t)k->measure_flops,
+                                 (int64_t)k->forward_flops,
+                                 k->groups};
     memcpy(k->key, key, sizeof key);
 }
 
@@ -249,8 +264,8 @@ static norma_status expect(model *m, int64_t size, double *seconds)
     for (int64_t i = 0; i < m->n_kinds; i++) {
         norma_expected expected;
         kind *k = &m->kinds[i];
-        if (norma_expect_solve_local(&k->problem, &k->options, (int)size, &rates, &expected) !=
-            NORMA_OK) {
+        if (norma_reconstruct_systems_expect(k->groups, &k->problem, &k->options, (int)size, &rates,
+                                             &expected) != NORMA_OK) {
             norma_status_clear();
             return NORMA_OK;
         }

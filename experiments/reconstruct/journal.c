@@ -13,8 +13,8 @@ static void append_hash(norma_text *text, const char *what, const void *bytes, i
 
 static void append_pair(norma_text *text, const norma_source_pair *pair)
 {
-    int64_t width1 = pair->n_channels_in * norma_kernel_taps(pair->k1);
-    int64_t width2 = pair->n_channels_out * norma_kernel_taps(pair->k2);
+    int64_t width1 = pair->n_channels_in / pair->groups * norma_kernel_taps(pair->k1);
+    int64_t width2 = pair->n_channels_out / pair->groups * norma_kernel_taps(pair->k2);
     append_hash(text, "W1", pair->w1, pair->n_features * width1 * (int64_t)sizeof(double));
     append_hash(text, "W2", pair->w2, pair->n_features * width2 * (int64_t)sizeof(double));
 }
@@ -119,7 +119,8 @@ norma_status norma_reconstruct_journal_unpack(const void *bytes, int64_t size,
     if (size >= (int64_t)sizeof h)
         memcpy(&h, bytes, sizeof h);
     if (size < (int64_t)sizeof h || h.n_features != layer->n_features ||
-        h.n_outputs != layer->shape.n_channels_out || h.n_orders != n_orders || size != size_of(&h))
+        h.n_outputs != layer->source_shape.n_channels_out || h.n_orders != n_orders ||
+        size != size_of(&h))
         return NORMA_FAIL(NORMA_CONFIG,
                           "the saved state is of another layer: its %lld bytes do "
                           "not fit",

@@ -333,7 +333,7 @@ int64_t norma_reconstruct_output_bytes(const norma_config *config,
         const norma_reconstruct_layer *layer = &first->layers[i];
         double c1 = (double)layer->n_features; /* 0 where the layer is not wanted */
         if (gamma)
-            numbers += 2 + 6 * (c1 + (double)layer->shape.n_channels_out);
+            numbers += 2 + 6 * (c1 + (double)layer->source_shape.n_channels_out);
         if (weights && first->drawn.n_images > 0)
             numbers += (double)(layer->shape.n_channels_out * layer->shape.n_channels_in);
         if (weights)

@@ -1,6 +1,8 @@
 /* A replica of a layer: the source pair, its system, the layer that runs in the target's place. */
+#include "experiments/reconstruct/construct/systems.h"
 #include "experiments/reconstruct/setup.h"
 #include "experiments/reconstruct/skip.h"
+#include "src/base/mem.h"
 
 /* The tensor field of the counters. */
 enum { TENSOR_FIRST = 0, TENSOR_SECOND = 1 };
@@ -16,6 +18,25 @@ norma_status norma_reconstruct_fill_target(norma_reconstruct_cell *cell, int64_t
     return NORMA_OK;
 }
 
+/* The tensor of the first or second layer, of all groups. */
+static norma_status draw(const norma_reconstruct_cell *cell, int64_t number,
+                         const norma_tensor_spec *common, const double *values, norma_tensor **out)
+{
+    int64_t n_groups = cell->layers[number].groups;
+    int64_t size = common->n_features * common->n_channels * common->n_taps;
+    norma_tensor_spec *specs = NULL;
+    norma_tensor_destroy(out);
+    NORMA_TRY(NORMA_ALLOC(specs, n_groups));
+    for (int64_t g = 0; g < n_groups; g++) {
+        specs[g] = *common;
+        specs[g].stream.layer = norma_reconstruct_system_number(cell->network, number, g);
+        specs[g].values = values ? values + g * size : NULL;
+    }
+    norma_status status = norma_tensor_create_joined(specs, n_groups, out);
+    NORMA_FREE(specs);
+    return status;
+}
+
 norma_status norma_reconstruct_pair_init(norma_reconstruct_cell *cell,
                                          const norma_reconstruct_inputs *inputs, int64_t number,
                                          int64_t replica)
@@ -27,10 +48,9 @@ norma_status norma_reconstruct_pair_init(norma_reconstruct_cell *cell,
         .keep_probability = cell->keep_probability,
         .seed = cell->seed,
         .stream = {.purpose = NORMA_RNG_SOURCE_WEIGHTS,
-                   .layer = number,
                    .replica = drawn,
                    .cell = cell->stream_cell},
-        .n_features = layer->n_features,
+        .n_features = layer->n_features / layer->groups,
         .pair = {.n_outputs = layer->shape.n_channels_out,
                  .n_inputs = layer->shape.n_channels_in,
                  .first = {layer->shape.kernel.first.height, layer->shape.kernel.first.width},
@@ -38,22 +58,18 @@ norma_status norma_reconstruct_pair_init(norma_reconstruct_cell *cell,
     };
     const norma_source_pair *pair =
         inputs->source ? norma_source_pair_local(inputs->source, number) : NULL;
-    norma_tensor_destroy(&layer->w1);
-    norma_tensor_destroy(&layer->w2);
 
     spec.role = NORMA_TENSOR_FIRST;
     spec.stream.tensor = TENSOR_FIRST;
     spec.n_channels = layer->shape.n_channels_in;
     spec.n_taps = norma_kernel_taps(layer->shape.kernel.first);
-    spec.values = pair ? pair->w1 : NULL;
-    NORMA_TRY(norma_tensor_create(&spec, &layer->w1));
+    NORMA_TRY(draw(cell, number, &spec, pair ? pair->w1 : NULL, &layer->w1));
 
     spec.role = NORMA_TENSOR_SECOND;
     spec.stream.tensor = TENSOR_SECOND;
     spec.n_channels = layer->shape.n_channels_out;
     spec.n_taps = norma_kernel_taps(layer->shape.kernel.second);
-    spec.values = pair ? pair->w2 : NULL;
-    NORMA_TRY(norma_tensor_create(&spec, &layer->w2));
+    NORMA_TRY(draw(cell, number, &spec, pair ? pair->w2 : NULL, &layer->w2));
     if (cell->target_per_replica) {
         const norma_layer *target = &cell->network->layers[number];
         NORMA_TRY(norma_reconstruct_fill_target(cell, drawn));
@@ -61,21 +77,6 @@ norma_status norma_reconstruct_pair_init(norma_reconstruct_cell *cell,
                            target->weight, layer->embedded);
     }
     return norma_reconstruct_skip_fill(cell, inputs, number, drawn);
-}
-
-norma_layer_problem norma_reconstruct_problem(const norma_reconstruct_cell *cell, int64_t number)
-{
-    const norma_reconstruct_layer *layer = &cell->layers[number];
-    return (norma_layer_problem){
-        .shape = layer->shape,
-        .n_features = layer->n_features,
-        .width = cell->width,
-        .target = layer->embedded,
-        .w1 = layer->w1,
-        .w2 = layer->w2,
-        .residual = cell->residual,
-        .skip = layer->skip_embedded,
-    };
 }
 
 norma_source_layer norma_reconstruct_source_layer(const norma_reconstruct_cell *cell,

@@ -3,6 +3,7 @@
 #include "experiments/reconstruct/construct/alignment.h"
 #include "experiments/reconstruct/construct/layer_values.h"
 #include "experiments/reconstruct/construct/structure.h"
+#include "experiments/reconstruct/construct/systems.h"
 #include "experiments/reconstruct/output.h"
 #include "experiments/reconstruct/solver.h"
 #include "mpi/evaluate/evaluate_statistics.h"
@@ -40,8 +41,9 @@ static double kept_bytes(const norma_reconstruct_cell *cell)
         const norma_reconstruct_layer *layer = &cell->layers[i];
         if (!layer->wanted)
             continue;
-        numbers += 2.0 * (double)layer->n_features + 2.0 * (double)layer->shape.n_channels_out +
-                   (double)norma_khatri_rao_n_rows(&layer->shape);
+        numbers += 2.0 * (double)layer->n_features +
+                   2.0 * (double)layer->source_shape.n_channels_out +
+                   (double)layer->groups * (double)norma_khatri_rao_n_rows(&layer->shape);
     }
     return 8 * numbers;
 }
@@ -84,10 +86,9 @@ static int64_t peak_bytes(const void *context, int64_t n_ranks)
     for (int64_t i = 0; i < n->cell->n_layers; i++) {
         if (!n->cell->layers[i].wanted)
             continue;
-        norma_layer_problem problem = norma_reconstruct_problem(n->cell, i);
         norma_layer_estimate estimate;
-        if (norma_layer_solve_estimate_local(&problem, &n->options, solving_ranks(n, n_ranks),
-                                             &estimate) != NORMA_OK) {
+        if (norma_reconstruct_systems_estimate(n->cell, i, &n->options, solving_ranks(n, n_ranks),
+                                               &estimate) != NORMA_OK) {
             norma_status_clear();
             return -1;
         }
@@ -115,10 +116,9 @@ static norma_status check_layers(const need *n, int64_t n_ranks)
     for (int64_t i = 0; i < n->cell->n_layers; i++) {
         if (!n->cell->layers[i].wanted)
             continue;
-        norma_layer_problem problem = norma_reconstruct_problem(n->cell, i);
         norma_layer_estimate estimate;
-        norma_status status = norma_layer_solve_estimate_local(
-            &problem, &n->options, solving_ranks(n, n_ranks), &estimate);
+        norma_status status = norma_reconstruct_systems_estimate(
+            n->cell, i, &n->options, solving_ranks(n, n_ranks), &estimate);
         if (status != NORMA_OK)
             return norma_status_context(status, "layer %lld: ", (long long)i);
     }
@@ -139,16 +139,17 @@ static norma_status print_layers(const need *n, const norma_plan_machine *machin
         char grid[48];
         norma_expected expected;
         int n_ranks = solving_ranks(n, machine->n_ranks);
-        NORMA_TRY(norma_layer_solve_estimate_local(&problem, &n->options, n_ranks, &estimate));
-        NORMA_TRY(norma_expect_solve_local(&problem, &n->options, n_ranks, rates, &expected));
+        NORMA_TRY(norma_reconstruct_systems_estimate(n->cell, i, &n->options, n_ranks, &estimate));
+        NORMA_TRY(norma_reconstruct_systems_expect(layer->groups, &problem, &n->options, n_ranks,
+                                                   rates, &expected));
         norma_plan_format_bytes_local(estimate.bytes, bytes, sizeof bytes);
         for (char *c = bytes; *c; c++)
             if (*c == ' ')
                 *c = '_';
         snprintf(grid, sizeof grid, "%dx%d", estimate.grid_rows, estimate.grid_columns);
         norma_log_result("%6lld %5lld %5lld %9lld %9lld %12s %9s %5d %14s %10.3e %9.3g",
-                         (long long)i, (long long)layer->shape.n_channels_out,
-                         (long long)layer->shape.n_channels_in, (long long)estimate.n_rows,
+                         (long long)i, (long long)layer->source_shape.n_channels_out,
+                         (long long)layer->source_shape.n_channels_in, (long long)estimate.n_rows,
                          (long long)layer->n_features, norma_solver_name(estimate.solver), grid,
                          estimate.n_idle, bytes, estimate.flops, expected.total);
         *flops += estimate.flops;

@@ -1,6 +1,7 @@
 #include "experiments/reconstruct/run.h"
 
 #include "experiments/reconstruct/construct/layer_values.h"
+#include "experiments/reconstruct/construct/systems.h"
 #include "experiments/reconstruct/solver.h"
 #include "experiments/reconstruct/statistics.h"
 #include "mpi/runtime/agree.h"
@@ -19,9 +20,8 @@ static norma_status describe_grid(const norma_reconstruct_cell *first, int group
     int64_t last = first->n_layers - 1;
     while (!first->layers[last].wanted)
         last--;
-    norma_layer_problem problem = norma_reconstruct_problem(first, last);
     norma_solver_options options = norma_reconstruct_solver_options(first, 0);
-    NORMA_TRY(norma_layer_solve_estimate_local(&problem, &options, group_size, &estimate));
+    NORMA_TRY(norma_reconstruct_systems_estimate(first, last, &options, group_size, &estimate));
     snprintf(text, length, "%d x %d, %d idle", estimate.grid_rows, estimate.grid_columns,
              estimate.n_idle);
     return NORMA_OK;
@@ -90,8 +90,8 @@ norma_reconstruct_row norma_reconstruct_row_of(const norma_reconstruct_layer *la
                                                const norma_layer_solution *s)
 {
     return (norma_reconstruct_row){
-        .c2 = (double)layer->shape.n_channels_out,
-        .c0 = (double)layer->shape.n_channels_in,
+        .c2 = (double)layer->source_shape.n_channels_out,
+        .c0 = (double)layer->source_shape.n_channels_in,
         .n_rows = (double)s->n_rows,
         .n_features = (double)s->n_features,
         .solver = (double)s->solver,
@@ -188,8 +188,7 @@ norma_status norma_reconstruct_run_layer(norma_reconstruct_run *run,
     status = norma_reconstruct_pair_init(cell, &run->inputs, number, replica);
     NORMA_GOTO(status, norma_agree(comm, status));
     NORMA_GOTO(status, examine(run, writer->team, cell, replica, number, &record->structure));
-    norma_layer_problem problem = norma_reconstruct_problem(cell, number);
-    status = norma_layer_solve(comm, &problem, &options, &solution);
+    status = norma_reconstruct_systems_solve(comm, cell, number, &options, &solution);
     NORMA_GOTO(status, explain(status, &record->structure));
     NORMA_GOTO(status, make_maps(comm, cell, evaluate, number, &solution));
 

@@ -38,16 +38,17 @@ typedef enum norma_statistics {
 
 /* One layer of a cell. */
 typedef struct norma_reconstruct_layer {
-    bool wanted;  /* reconstructed; otherwise the target's own runs and the rest is not set */
-    bool aligned; /* an order of its output channels is searched for */
-    norma_khatri_rao_shape shape;
+    bool wanted;    /* reconstructed; otherwise the target's own runs and the rest is not set */
+    bool aligned;   /* an order of its output channels is searched for */
+    int64_t groups; /* of channels: each has a system of its own */
+    norma_khatri_rao_shape shape; /* of one group */
     norma_source_shape source_shape;
     norma_activation activation; /* inside the source pair */
-    int64_t n_minimum;           /* features that the width rule asks for */
-    int64_t n_features;          /* c1 */
-    double *embedded;            /* Wt inside K, [c2][c0][|K|]; owned; NULL in a plan */
+    int64_t n_minimum;           /* features that the width rule asks for, of all groups */
+    int64_t n_features;          /* c1, of all groups */
+    double *embedded;            /* Wt inside K, [c2][c0 / groups][|K|]; owned; NULL in a plan */
     /* Of the current replica: */
-    norma_tensor *w1, *w2; /* owned */
+    norma_tensor *w1, *w2; /* of all groups; owned */
     norma_maps *maps;      /* owned */
     double *skip;          /* Ws [c2][c0][|Kt|]; owned; NULL without a residual and in a plan */
     double *skip_embedded; /* Ws inside K, like the target; owned */
@@ -156,9 +157,6 @@ NORMA_MUST_USE norma_status norma_reconstruct_pair_init(norma_reconstruct_cell *
  * replica then. Local. */
 NORMA_MUST_USE norma_status norma_reconstruct_fill_target(norma_reconstruct_cell *cell,
                                                           int64_t replica);
-
-/* The system of a layer, ready to be solved or estimated; borrows from the cell. Local. */
-norma_layer_problem norma_reconstruct_problem(const norma_reconstruct_cell *cell, int64_t number);
 
 /* Points the statistics of a layer at its `measured` ones: mean1, variance1 [c1], mean2, variance2
  * [c2]. Local. */

@@ -49,8 +49,8 @@ void norma_reconstruct_use_measured(norma_reconstruct_layer *layer)
     const double *mean2 = layer->measured + 2 * c1;
     layer->statistics1 =
         (norma_bn_statistics){.mean = layer->measured, .variance = layer->measured + c1};
-    layer->statistics2 =
-        (norma_bn_statistics){.mean = mean2, .variance = mean2 + layer->shape.n_channels_out};
+    layer->statistics2 = (norma_bn_statistics){
+        .mean = mean2, .variance = mean2 + layer->source_shape.n_channels_out};
 }
 
 static norma_status measure(MPI_Comm comm, const norma_reconstruct_cell *cell,
@@ -122,7 +122,7 @@ norma_status norma_reconstruct_statistics_fill(MPI_Comm comm, norma_reconstruct_
     norma_status status =
         check_variances(&layer->statistics1, layer->n_features, cell->bn_eps, "feature");
     if (status == NORMA_OK)
-        status = check_variances(&layer->statistics2, layer->shape.n_channels_out, cell->bn_eps,
-                                 "output channel");
+        status = check_variances(&layer->statistics2, layer->source_shape.n_channels_out,
+                                 cell->bn_eps, "output channel");
     return norma_agree(comm, status);
 }

@@ -205,7 +205,7 @@ static norma_status gather_layers(waves *w, int64_t unit)
         w->at.ready[k] = true;
         NORMA_TRY(norma_agree(run->runtime->world, status));
         NORMA_TRY(norma_maps_share(run->runtime->world, layer->n_features,
-                                   layer->shape.n_channels_out, &layer->maps));
+                                   layer->source_shape.n_channels_out, &layer->maps));
     }
     return NORMA_OK;
 }

@@ -8,7 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import target_check
 import target_graph
-from source_pair import NotRebuilt, pair, paddings, shape_of
+from source_pair import NotRebuilt, dilation_and_groups, pair, paddings, shape_of
 from target_layers import KERNELS, POOLS, TYPES, activation_of, canonical, geometry, images_weight
 
 OPSET = 14
@@ -134,21 +134,21 @@ def source_map(group, prefix, replica, bias):
 def source_layer(writer, x, group, replica, target, title):
     """Convolution, affine map, activation, convolution, affine map in place of a target layer; `target` is the group
     of a convolution, None where the pair acts on single pixels."""
-    stride, dilation, padding, groups = geometry(target) if target else ((1, 1), (1, 1), (0, 0, 0, 0), 1)
-    if groups > 1 or list(dilation) != [1, 1] or padding[:2] != padding[2:]:
-        raise NotRebuilt(f"{group.file.filename}: {group.name} stands for a convolution with groups, dilation or unequal "
-                         "padding, which this script does not rebuild")
+    stride, _, padding, _ = geometry(target) if target else ((1, 1), (1, 1), (0, 0, 0, 0), 1)
+    dilation, groups = dilation_and_groups(group)
     near, far = paddings(group, images_weight(target["weight"][...]).shape[2:], padding[:2]) if target else (
         paddings(group, (1, 1), (0, 0)))
     attributes = group.attrs
-    hidden = writer.convolution(x, f"{title}/conv1", group["W1"][replica], pair(attributes["stride1"]), near + far)
+    hidden = writer.convolution(x, f"{title}/conv1", group["W1"][replica], pair(attributes["stride1"]), near + far,
+                                groups=groups, dilation=dilation)
     hidden = writer.affine(hidden, f"{title}/norm1", *source_map(group, "bn1", replica, "conv1_bias"))
     hidden = writer.activation(hidden, f"{title}/hidden", attributes)
-    y = writer.convolution(hidden, f"{title}/conv2", group["W2"][replica], pair(attributes["stride2"]), (0, 0, 0, 0))
+    y = writer.convolution(hidden, f"{title}/conv2", group["W2"][replica], pair(attributes["stride2"]), (0, 0, 0, 0),
+                           groups=groups, dilation=dilation)
     residual = attributes.get("residual", "none")
     skip = None
     if residual != "none":
-        skip = writer.convolution(x, f"{title}/skip", group["Ws"][replica], stride, padding)
+        skip = writer.convolution(x, f"{title}/skip", group["Ws"][replica], stride, padding, dilation=dilation)
     if residual == "outer":
         y = writer.node("Add", [y, skip], f"{title}/sum")
     y = writer.affine(y, f"{title}/norm2", *source_map(group, "bn2", replica, "conv2_bias"))

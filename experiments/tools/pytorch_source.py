@@ -27,19 +27,27 @@ import datasets
 from pytorch_run import TargetGraph
 from pytorch_stack import KINDS as STACKS
 from pytorch_target import activation, read_layer, read_target
-from source_pair import configured, inputs_of, pair, paddings, shape_of
+from source_pair import configured, dilation_and_groups, inputs_of, pair, paddings, shape_of
 from target_graph import is_graph
 
 
-def convolution(weight, stride, bias=None):
+def convolution(weight, stride, bias=None, dilation=1, groups=1):
     """A frozen Conv2d without padding."""
     weight = torch.from_numpy(weight)
-    c_out, c_in = weight.shape[:2]
-    conv = nn.Conv2d(c_in, c_out, tuple(weight.shape[2:]), stride, bias=bias is not None).double()
+    c_out, c_in = weight.shape[0], groups * weight.shape[1]
+    conv = nn.Conv2d(c_in, c_out, tuple(weight.shape[2:]), stride, 0, dilation, groups, bias is not None).double()
     conv.weight.data.copy_(weight)
     if bias is not None:
         conv.bias.data.copy_(torch.from_numpy(bias))
     return conv
+
+
+def padded(conv, near, far):
+    """The convolution behind zeros on all sides (rows and columns), in a list."""
+    if tuple(near) == tuple(far):
+        conv.padding = tuple(near)
+        return [conv]
+    return [nn.ZeroPad2d((near[1], far[1], near[0], far[0])), conv]
 
 
 def batch_norm(group, prefix, replica, eps):
@@ -70,22 +78,22 @@ def source_pair(group, replica, conv):
     attributes = group.attrs
     kt, pad = (conv.kernel_size, conv.padding) if conv else ((1, 1), (0, 0))
     near, far = paddings(group, kt, pad)
+    dilation, groups = dilation_and_groups(group)
     biases = [group[name][replica] if name in group else None for name in ("conv1_bias", "conv2_bias")]
-    first = convolution(group["W1"][replica], pair(attributes["stride1"]), biases[0])
-    second = convolution(group["W2"][replica], pair(attributes["stride2"]), biases[1])
-    if near == far:
-        first.padding = tuple(near)
-        modules = []
-    else:
-        modules = [nn.ZeroPad2d((near[1], far[1], near[0], far[0]))]
+    first = convolution(group["W1"][replica], pair(attributes["stride1"]), biases[0], dilation, groups)
+    second = convolution(group["W2"][replica], pair(attributes["stride2"]), biases[1], dilation, groups)
+    modules = padded(first, near, far)[:-1]
     eps = float(attributes["bn_eps"])
     modules += [first, batch_norm(group, "bn1", replica, eps),
                 *activation(attributes), second]
     norm = batch_norm(group, "bn2", replica, eps)
     if attributes.get("residual", "none") == "none":
         return modules + [norm]
-    skip = convolution(group["Ws"][replica], conv.stride if conv else 1)
-    skip.padding = pad
+    skip = convolution(group["Ws"][replica], conv.stride if conv else 1, dilation=dilation)
+    k1, k2 = pair(attributes["kernel1"]), pair(attributes["kernel2"])
+    excess = [a + b - 1 - t for a, b, t in zip(k1, k2, kt)]
+    skip = nn.Sequential(*padded(skip, [n - e // 2 * d for n, e, d in zip(near, excess, dilation)],
+                                 [f - (e - e // 2) * d for f, e, d in zip(far, excess, dilation)]))
     return [WithSkip(nn.Sequential(*modules), norm, skip, attributes["residual"])]
 
 
@@ -146,8 +154,8 @@ def rebuild_graph(layers, replica, path):
         if "W1" not in pair_group or "bn1_weight" not in pair_group:
             sys.exit(f"pytorch_source: {layers.file.filename}: {pair_group.name} holds no weights or no gamma; run "
                      "norma reconstruct with --save gamma,weights")
-        rest = [m for m in modules if not isinstance(m, (nn.Flatten, nn.Conv2d, nn.Linear, nn.BatchNorm1d,
-                                                         nn.BatchNorm2d))]
+        own = (nn.Flatten, nn.ZeroPad2d, nn.Conv2d, nn.Linear, nn.BatchNorm1d, nn.BatchNorm2d)
+        rest = [m for m in modules if not isinstance(m, own)]
         conv = next((m for m in modules if isinstance(m, nn.Conv2d)), None)
         return source_pair(pair_group, replica, conv) + rest
 

@@ -22,11 +22,19 @@ def pair(text):
 
 
 def paddings(group, kernel, padding):
-    """Zeros before and behind (height, width) of the images that the first convolution of a pair takes, where the
-    target's has this kernel and padding; one more behind where the composite kernel is larger by an odd number."""
+    """Zeros before and behind (height, width) of the images that the first convolution of a pair takes. Results of
+    versions that knew neither dilation nor unequal padding lack the second: one more than the target's padding, whose
+    kernel this is, where the composite kernel is larger by an odd number."""
+    if "padding1_far" in group.attrs:
+        return list(pair(group.attrs["padding1"])), list(pair(group.attrs["padding1_far"]))
     k1, k2 = pair(group.attrs["kernel1"]), pair(group.attrs["kernel2"])
     excess = [a + b - 1 - t for a, b, t in zip(k1, k2, kernel)]
     return list(pair(group.attrs["padding1"])), [p + e - e // 2 for p, e in zip(padding, excess)]
+
+
+def dilation_and_groups(group):
+    """The dilation (height, width) and the number of groups of channels of both convolutions of a pair."""
+    return pair(group.attrs.get("dilation", "1x1")), int(group.attrs.get("groups", 1))
 
 
 def open_result(path, target=None):

@@ -28,12 +28,12 @@ enum { VARIANCE = 1, BIAS = 2 };
 
 static int64_t first_size(const norma_source_pair *pair)
 {
-    return pair->n_features * pair->n_channels_in * norma_kernel_taps(pair->k1);
+    return pair->n_features * (pair->n_channels_in / pair->groups) * norma_kernel_taps(pair->k1);
 }
 
 static int64_t second_size(const norma_source_pair *pair)
 {
-    return pair->n_features * pair->n_channels_out * norma_kernel_taps(pair->k2);
+    return pair->n_features * (pair->n_channels_out / pair->groups) * norma_kernel_taps(pair->k2);
 }
 
 static int64_t statistics_size(const norma_source_pair *pair)
@@ -65,16 +65,18 @@ static norma_status check_pair_root(const char *file, const char *group,
 {
     int64_t height = pair->k1.height + pair->k2.height - 1;
     int64_t width = pair->k1.width + pair->k2.width - 1;
-    if (pair->n_features != c1_of_second)
+    if (pair->n_features % pair->groups != 0 || pair->n_features / pair->groups != c1_of_second)
         return NORMA_FAIL(NORMA_CONFIG,
                           "%s: %s: W1 has %" PRId64 " features (axis 0) but W2 has %" PRId64
-                          " (axis 1)",
-                          file, group, pair->n_features, c1_of_second);
+                          " (axis 1)%s",
+                          file, group, pair->n_features, c1_of_second,
+                          pair->groups > 1 ? " for each group of channels" : "");
     if (pair->n_channels_in != layer->n_channels_in)
         return NORMA_FAIL(NORMA_CONFIG,
                           "%s: %s: W1 has %" PRId64 " input channels (axis 1) but the target layer "
-                          "has %" PRId64,
-                          file, group, pair->n_channels_in, layer->n_channels_in);
+                          "has %" PRId64 "%s",
+                          file, group, pair->n_channels_in / pair->groups,
+                          layer->n_channels_in / pair->groups, pair->groups > 1 ? " a group" : "");
     if (pair->n_channels_out != layer->n_channels_out)
         return NORMA_FAIL(NORMA_CONFIG,
                           "%s: %s: W2 has %" PRId64 " output channels (axis 0) but the target "
@@ -120,20 +122,26 @@ static norma_status describe_pair_root(const norma_h5_input *input, int64_t l,
     NORMA_TRY(check_members_root(input, group));
     snprintf(path, sizeof path, "%s/W1", group);
     NORMA_TRY(read_extents_root(input, path, &pair->n_features, &pair->n_channels_in, &pair->k1));
+    pair->groups = layer->groups;
+    NORMA_TRY(norma_index_multiply(pair->n_channels_in, pair->groups, "input channels of a source",
+                                   &pair->n_channels_in));
     snprintf(path, sizeof path, "%s/W2", group);
     NORMA_TRY(read_extents_root(input, path, &pair->n_channels_out, &c1_of_second, &pair->k2));
     return check_pair_root(file, group, pair, c1_of_second, layer);
 }
 
-/* out[c1][c2][|K2|] from in[c2][c1][|K2|]. */
+/* out[c1][c2][|K2|] from in[c2][c1][|K2|], group by group. */
 static void to_feature_major(const norma_source_pair *pair, const double *in, double *out)
 {
     int64_t n_taps = norma_kernel_taps(pair->k2);
+    int64_t n_outputs = pair->n_channels_out / pair->groups;
+    int64_t n_features = pair->n_features / pair->groups;
     size_t bytes = (size_t)n_taps * sizeof *out;
-    for (int64_t i = 0; i < pair->n_channels_out; i++)
-        for (int64_t j = 0; j < pair->n_features; j++)
-            memcpy(out + (j * pair->n_channels_out + i) * n_taps,
-                   in + (i * pair->n_features + j) * n_taps, bytes);
+    for (int64_t g = 0; g < pair->groups; g++)
+        for (int64_t i = 0; i < n_outputs; i++)
+            for (int64_t j = 0; j < n_features; j++)
+                memcpy(out + ((g * n_features + j) * n_outputs + i) * n_taps,
+                       in + ((g * n_outputs + i) * n_features + j) * n_taps, bytes);
 }
 
 static norma_status read_pair_root(const norma_h5_input *input, int64_t l,
@@ -142,8 +150,10 @@ static norma_status read_pair_root(const norma_h5_input *input, int64_t l,
     char path[PATH_LENGTH];
     int rank = 0;
     int64_t ignored[NORMA_H5_INPUT_MAX_RANK];
-    int64_t first[4] = {pair->n_features, pair->n_channels_in, pair->k1.height, pair->k1.width};
-    int64_t second[4] = {pair->n_channels_out, pair->n_features, pair->k2.height, pair->k2.width};
+    int64_t first[4] = {pair->n_features, pair->n_channels_in / pair->groups, pair->k1.height,
+                        pair->k1.width};
+    int64_t second[4] = {pair->n_channels_out, pair->n_features / pair->groups, pair->k2.height,
+                         pair->k2.width};
     double *given = NULL;
     snprintf(path, sizeof path, "/source/%03d/W1", (int)l);
     NORMA_TRY(norma_h5_input_shape_root(input, path, 2, 4, &rank, ignored));
@@ -263,6 +273,8 @@ norma_status norma_source_read(MPI_Comm comm, const char *path, const norma_netw
         source->with_statistics = statistics_used;
         status = NORMA_CALLOC(source->pairs, network->n_layers);
     }
+    for (int64_t l = 0; status == NORMA_OK && l < network->n_layers; l++)
+        source->pairs[l].groups = 1;
     if (status == NORMA_OK && rank == 0)
         status = norma_h5_input_open_root(path, &input);
     if (status == NORMA_OK && rank == 0)

@@ -73,7 +73,9 @@ norma_status norma_bounds_interval(const norma_source_shape *shape, const norma_
                                    double *hi)
 {
     int64_t n_taps = norma_kernel_taps(shape->kernel.first);
-    int64_t row_size = shape->n_channels_in * n_taps;
+    int64_t n_in = shape->n_channels_in / shape->groups;
+    int64_t n_features = shape->n_features / shape->groups;
+    int64_t row_size = n_in * n_taps;
     bool zeros = sees_zeros(shape);
     double *rows = NULL;
     NORMA_TRY(NORMA_ALLOC(rows, BLOCK * row_size));
@@ -82,9 +84,10 @@ norma_status norma_bounds_interval(const norma_source_shape *shape, const norma_
         norma_tensor_fill(w1, first, count, rows);
         for (int64_t j = 0; j < count; j++) {
             interval_sum sum = {0};
+            int64_t c = (first + j) / n_features * n_in;
             for (int64_t k = 0; k < row_size; k++) {
-                double a = range_lo[k / n_taps];
-                double b = range_hi[k / n_taps];
+                double a = range_lo[c + k / n_taps];
+                double b = range_hi[c + k / n_taps];
                 add_product(&sum, rows[j * row_size + k], zeros ? fmin(a, 0) : a,
                             zeros ? fmax(b, 0) : b);
             }

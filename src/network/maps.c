@@ -29,20 +29,25 @@ static void add_rows(const norma_source_shape *shape, const double *rows, int64_
                      int64_t count, const shift_sums *sums)
 {
     int64_t n_taps = norma_kernel_taps(shape->kernel.second);
+    int64_t n_features = shape->n_features / shape->groups;
+    int64_t n_outputs = shape->n_channels_out / shape->groups;
     for (int64_t j = first; j < first + count; j++)
-        for (int64_t i = 0; i < shape->n_channels_out; i++)
+        for (int64_t k = 0; k < n_outputs; k++) {
+            int64_t i = j / n_features * n_outputs + k;
             for (int64_t p = 0; p < n_taps; p++) {
                 double w = *rows++;
                 add_compensated(&sums->shift[i], &sums->error[i], w * sums->t[j]);
                 sums->magnitude[i] += fabs(w) * sums->reach[j];
             }
+        }
 }
 
 static norma_status sum_shifts(const norma_source_shape *shape, const norma_tensor *w2,
                                const shift_sums *sums)
 {
     double *rows = NULL;
-    int64_t row_size = shape->n_channels_out * norma_kernel_taps(shape->kernel.second);
+    int64_t row_size =
+        shape->n_channels_out / shape->groups * norma_kernel_taps(shape->kernel.second);
     NORMA_TRY(NORMA_ALLOC(rows, BLOCK * row_size));
     for (int64_t first = 0; first < shape->n_features; first += BLOCK) {
         int64_t count = shape->n_features - first < BLOCK ? shape->n_features - first : BLOCK;

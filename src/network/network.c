@@ -124,8 +124,6 @@ const char *norma_layer_unpaired(const norma_layer *layer)
 {
     if (!norma_layer_has_kernel(layer))
         return "it has no weights that a source pair could stand for";
-    if (layer->groups > 1)
-        return "its channels are in groups";
     return NULL;
 }
 

@@ -15,6 +15,10 @@ static norma_status check_extents(const norma_source_shape *shape)
     norma_source_layout_init(&layout, shape);
     NORMA_TRY(norma_index_to_int(layout.size_first, "c0 |K1| of a source layer", &ignored));
     NORMA_TRY(norma_index_to_int(layout.size_second, "c2 |K2| of a source layer", &ignored));
+    if (shape->n_features % shape->groups != 0)
+        return NORMA_FAIL(NORMA_CONFIG,
+                          "%" PRId64 " features cannot be shared by %" PRId64 " groups of channels",
+                          shape->n_features, shape->groups);
     return norma_index_to_int(layout.n_columns, "pixels of a hidden layer", &ignored);
 }
 
@@ -37,6 +41,7 @@ norma_status norma_source_shape_init(norma_source_shape *shape, const norma_laye
     shape->n_features = n_features;
     shape->n_channels_in = layer->n_channels_in;
     shape->n_channels_out = layer->n_channels_out;
+    shape->groups = layer->groups;
     shape->kernel = *kernel;
     for (int axis = 0; axis < 2; axis++) {
         shape->stride1[axis] = plain ? layer->stride[axis] : 1;
@@ -66,7 +71,7 @@ double norma_source_flops(const norma_source_shape *shape)
                    (double)(shape->z.height * shape->z.width);
     double second = (double)(shape->n_channels_out * norma_kernel_taps(shape->kernel.second)) *
                     (double)(shape->conv.height * shape->conv.width);
-    return 2 * (double)shape->n_features * (first + second);
+    return 2 * (double)shape->n_features * (first + second) / (double)shape->groups;
 }
 
 void norma_source_layout_init(norma_source_layout *layout, const norma_source_shape *shape)
@@ -82,8 +87,22 @@ void norma_source_layout_init(norma_source_layout *layout, const norma_source_sh
         layout->tile = norma_index_ceil_divide(layout->tile, 8) * 8;
         layout->n_tiles = norma_index_ceil_divide(layout->n_columns, layout->tile);
     }
-    layout->size_first = shape->n_channels_in * norma_kernel_taps(shape->kernel.first);
-    layout->size_second = shape->n_channels_out * norma_kernel_taps(shape->kernel.second);
+    layout->n_parts = shape->groups;
+    layout->n_features = shape->n_features / shape->groups;
+    layout->size_first =
+        shape->n_channels_in / shape->groups * norma_kernel_taps(shape->kernel.first);
+    layout->size_second =
+        shape->n_channels_out / shape->groups * norma_kernel_taps(shape->kernel.second);
+}
+
+int64_t norma_source_layout_columns(const norma_source_layout *layout)
+{
+    return layout->n_parts * layout->size_first * layout->n_columns;
+}
+
+int64_t norma_source_layout_products(const norma_source_layout *layout)
+{
+    return layout->n_parts * layout->size_second * layout->n_columns;
 }
 
 int64_t norma_source_layout_groups(const norma_source_layout *layout, int64_t first,
@@ -124,7 +143,8 @@ static work_sizes find_sizes(int64_t n_shapes, const norma_source_shape *shapes,
         /* Images may begin and end inside a group. */
         int64_t n_groups = norma_index_ceil_divide(n_images, layout.group);
         n_groups += layout.group > 1 ? 1 : 0;
-        int64_t group_size = layout.n_columns * (layout.size_first + layout.size_second);
+        int64_t group_size =
+            norma_source_layout_columns(&layout) + norma_source_layout_products(&layout);
         int64_t affordable = budget / (int64_t)sizeof(double) / (group_size > 0 ? group_size : 1);
         if (n_groups > affordable)
             n_groups = affordable > 1 ? affordable : 1;

@@ -14,6 +14,9 @@
  * Layer 1 carries all padding: the target's plus the offset floor((K - Kt)/2) of its kernel in the
  * composite one, K = K1 + K2 - 1 per axis; where K - Kt is odd one row or column more follows at
  * the far side. Layer 2 pads nothing. The stride sits on layer 2, or on layer 1 when K2 = 1 x 1.
+ * Where the target's channels are in groups, so are those of the pair: group g has features g c1/G
+ * to (g + 1) c1/G - 1, which see its input channels and add to its output channels alone. Rows of
+ * W1 are then [c0/G][|K1|] and those of W2 [c2/G][|K2|]; there is no skip connection.
  * Both kernels have the target's dilation d: their taps lie at d q and d p, those of the composite
  * kernel at d (q + p), and each row or column of the offset takes d of the image.
  */
@@ -32,19 +35,20 @@ typedef struct norma_source_shape {
     int64_t n_features;     /* c1 */
     int64_t n_channels_in;  /* c0 */
     int64_t n_channels_out; /* c2 */
+    int64_t groups;         /* of channels: each has a pair of its own, c1, c0, c2 / groups */
     norma_kernel kernel;    /* K1, K2, K, Kt, offset */
     int64_t stride1[2], stride2[2];
     int64_t dilation[2];    /* of both layers: distance of their kernels' taps */
     int64_t padding[2];     /* of layer 1, before the first row and column */
-    int64_t padding_far[2]; /* behind the last ones; fewer than no zeros: rows that are not read */
-    norma_shape input;  /* of x */
-    norma_shape z;      /* {c1, height, width} of the hidden layer; extents 0 when unknown */
-    norma_shape conv;   /* {c2, height, width} of y */
-    bool with_skip;     /* a skip connection runs beside the pair: set by the caller */
+    int64_t padding_far[2]; /* behind the last ones */
+    norma_shape input;      /* of x */
+    norma_shape z;          /* {c1, height, width} of the hidden layer; extents 0 when unknown */
+    norma_shape conv;       /* {c2, height, width} of y */
+    bool with_skip;         /* a skip connection runs beside the pair: set by the caller */
 } norma_source_shape;
 
-/* Extents for a kernel split and n_features channels on a target layer whose shapes are inferred;
- * NORMA_CONFIG when the split is not one of this layer's kernel. */
+/* Extents for a kernel split and n_features channels, of all groups together, on a target layer
+ * whose shapes are inferred; NORMA_CONFIG when the split is not one of this layer's kernel. */
 NORMA_MUST_USE norma_status norma_source_shape_init(norma_source_shape *shape,
                                                     const norma_layer *layer,
                                                     const norma_kernel *kernel, int64_t n_features);
@@ -53,8 +57,8 @@ NORMA_MUST_USE norma_status norma_source_shape_init(norma_source_shape *shape,
  * is run in its place. */
 typedef struct norma_source_layer {
     norma_source_shape shape;
-    const norma_tensor *w1; /* rows [c0][|K1|] */
-    const norma_tensor *w2; /* rows [c2][|K2|] */
+    const norma_tensor *w1; /* rows [c0 / groups][|K1|] */
+    const norma_tensor *w2; /* rows [c2 / groups][|K2|] */
     norma_activation activation;
     const double *gamma1, *beta1; /* [c1] */
     const double *gamma2, *beta2; /* [c2] */
@@ -64,7 +68,7 @@ typedef struct norma_source_layer {
     const double *skip; /* Ws [c2][c0][|Kt|]; NULL without one */
 } norma_source_layer;
 
-/* Floating-point operations an image: 2 c1 (c0 |K1| pixels of z + c2 |K2| pixels of y). */
+/* Floating-point operations an image: 2 c1 (c0 |K1| pixels of z + c2 |K2| pixels of y) / groups. */
 double norma_source_flops(const norma_source_shape *shape);
 
 /* Scratch memory for running source pairs, one at a time, with up to n_threads OpenMP threads. BLAS

@@ -29,23 +29,28 @@ typedef struct tile {
     int64_t real, real_end;   /* within the tile */
 } tile;
 
+/* Features that are propagated at once: they belong to one group of channels. */
+typedef struct block {
+    int64_t first, count;
+    int64_t part; /* the group of channels */
+} block;
+
 static void pass_init(pass *p, const norma_source_work *work, const norma_source_shape *shape,
                       bool with_products, int64_t first, int64_t n_images)
 {
     p->work = work;
     p->shape = shape;
     norma_source_layout_init(&p->layout, shape);
-    int64_t size = p->layout.size_first + (with_products ? p->layout.size_second : 0);
+    int64_t n_columns = norma_source_layout_columns(&p->layout);
+    int64_t n_products = with_products ? norma_source_layout_products(&p->layout) : 0;
     p->first = first;
-    p->n_images = norma_source_layout_fit(&p->layout, work->arena_size, size * p->layout.n_columns,
+    p->n_images = norma_source_layout_fit(&p->layout, work->arena_size, n_columns + n_products,
                                           first, n_images);
     p->first_group = first / p->layout.group;
     p->n_groups = norma_source_layout_groups(&p->layout, first, p->n_images);
     p->columns = work->arena;
     p->single = false;
-    p->products = with_products
-                      ? work->arena + p->n_groups * p->layout.size_first * p->layout.n_columns
-                      : NULL;
+    p->products = with_products ? work->arena + p->n_groups * n_columns : NULL;
 }
 
 /* The first n values of x as floats, from its beginning on. */
@@ -84,8 +89,8 @@ static tile pass_tile(const pass *p, int64_t index)
 static void pass_gather(const pass *p, const double *in)
 {
     const norma_source_layout *layout = &p->layout;
-    int64_t columns_size = layout->size_first * layout->n_columns;
-    int64_t products_size = layout->size_second * layout->n_columns;
+    int64_t columns_size = norma_source_layout_columns(layout);
+    int64_t products_size = norma_source_layout_products(layout);
     int64_t in_size = norma_shape_size(p->shape->input);
 #pragma omp parallel for schedule(static) num_threads(p->work->n_threads)
     for (int64_t g = 0; g < p->n_groups; g++) {
@@ -124,50 +129,61 @@ static void fill_block(const norma_source_work *work, const norma_tensor *tensor
     }
 }
 
-/* Both blocks of weights for features first .. first + count - 1. */
-static void fill_weights(const pass *p, const norma_source_layer *source, int64_t first,
-                         int64_t count)
+/* The block that begins with feature `first`; it ends with its part of the channels. */
+static block block_from(const pass *p, int64_t first)
+{
+    int64_t n = p->layout.n_features;
+    return (block){
+        .first = first, .count = clamp(n - first % n, 0, NORMA_SOURCE_BLOCK), .part = first / n};
+}
+
+/* Both blocks of weights. */
+static void fill_weights(const pass *p, const norma_source_layer *source, const block *b)
 {
     const norma_source_work *work = p->work;
-    fill_block(work, source->w1, first, count, source->gamma1, p->layout.size_first, work->w1);
-    fill_block(work, source->w2, first, count, NULL, p->layout.size_second, work->w2);
+    fill_block(work, source->w1, b->first, b->count, source->gamma1, p->layout.size_first,
+               work->w1);
+    fill_block(work, source->w2, b->first, b->count, NULL, p->layout.size_second, work->w2);
     if (p->single) {
-        narrow(work->w1, count * p->layout.size_first);
-        narrow(work->w2, count * p->layout.size_second);
+        narrow(work->w1, b->count * p->layout.size_first);
+        narrow(work->w2, b->count * p->layout.size_second);
     }
 }
 
 /* hidden[count][layout tile] = W1 block * columns of the tile. */
-static void multiply_first(const pass *p, const tile *t, int64_t count, double *hidden)
+static void multiply_first(const pass *p, const tile *t, const block *b, double *hidden)
 {
     const norma_source_layout *layout = &p->layout;
     int k = (int)layout->size_first;
-    const double *columns = p->columns + t->group * layout->size_first * layout->n_columns;
+    int count = (int)b->count;
+    int64_t at = b->part * layout->size_first * layout->n_columns + t->begin;
+    const double *columns = p->columns + t->group * norma_source_layout_columns(layout);
     if (p->single) {
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)count, (int)t->n_columns, k, 1,
-                    (const float *)p->work->w1, k, (const float *)columns + t->begin,
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, count, (int)t->n_columns, k, 1,
+                    (const float *)p->work->w1, k, (const float *)columns + at,
                     (int)layout->n_columns, 0, (float *)hidden, (int)layout->tile);
         return;
     }
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)count, (int)t->n_columns, k, 1,
-                p->work->w1, k, columns + t->begin, (int)layout->n_columns, 0, hidden,
-                (int)layout->tile);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, count, (int)t->n_columns, k, 1,
+                p->work->w1, k, columns + at, (int)layout->n_columns, 0, hidden, (int)layout->tile);
 }
 
 /* products of the tile += (W2 block)^T * hidden. */
-static void multiply_second(const pass *p, const tile *t, int64_t count, const double *hidden)
+static void multiply_second(const pass *p, const tile *t, const block *b, const double *hidden)
 {
     const norma_source_layout *layout = &p->layout;
     int m = (int)layout->size_second;
-    double *products = p->products + t->group * layout->size_second * layout->n_columns;
+    int count = (int)b->count;
+    int64_t at = b->part * layout->size_second * layout->n_columns + t->begin;
+    double *products = p->products + t->group * norma_source_layout_products(layout);
     if (p->single) {
-        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, m, (int)t->n_columns, (int)count, 1,
+        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, m, (int)t->n_columns, count, 1,
                     (const float *)p->work->w2, m, (const float *)hidden, (int)layout->tile, 1,
-                    (float *)products + t->begin, (int)layout->n_columns);
+                    (float *)products + at, (int)layout->n_columns);
         return;
     }
-    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, m, (int)t->n_columns, (int)count, 1,
-                p->work->w2, m, hidden, (int)layout->tile, 1, products + t->begin,
+    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, m, (int)t->n_columns, count, 1,
+                p->work->w2, m, hidden, (int)layout->tile, 1, products + at,
                 (int)layout->n_columns);
 }
 
@@ -215,11 +231,11 @@ static int64_t activate_part(const pass *p, const norma_source_layer *source, in
 }
 
 static int64_t activate_tile(const pass *p, const tile *t, const norma_source_layer *source,
-                             int64_t first, int64_t count, double *hidden)
+                             const block *b, double *hidden)
 {
     int64_t n_clipped = 0;
-    for (int64_t j = 0; j < count; j++) {
-        double shift = source->beta1[first + j];
+    for (int64_t j = 0; j < b->count; j++) {
+        double shift = source->beta1[b->first + j];
         (void)activate_part(p, source, j, shift, 0, t->real, hidden);
         n_clipped += activate_part(p, source, j, shift, t->real, t->real_end, hidden);
         (void)activate_part(p, source, j, shift, t->real_end, t->n_columns, hidden);
@@ -279,7 +295,7 @@ static void collect(const pass *p, const norma_source_layer *source, int64_t n, 
     int64_t image = p->first + n;
     int64_t n_pixels = shape->conv.height * shape->conv.width;
     const double *products = p->products + (image / layout->group - p->first_group) *
-                                               layout->size_second * layout->n_columns;
+                                               norma_source_layout_products(layout);
     int64_t at = image % layout->group * layout->n_pixels;
     for (int64_t i = 0; i < shape->n_channels_out; i++) {
         memset(y, 0, (size_t)n_pixels * sizeof *y);
@@ -323,17 +339,18 @@ static int64_t pass_propagate(const pass *p, const norma_source_layer *source)
     int64_t n_features = p->shape->n_features;
     int64_t n_tiles = p->n_groups * p->layout.n_tiles;
     int64_t n_clipped = 0;
-    for (int64_t first = 0; first < n_features; first += NORMA_SOURCE_BLOCK) {
-        int64_t count = clamp(n_features - first, 0, NORMA_SOURCE_BLOCK);
-        fill_weights(p, source, first, count);
+    for (int64_t first = 0; first < n_features;) {
+        const block b = block_from(p, first);
+        fill_weights(p, source, &b);
 #pragma omp parallel for schedule(dynamic) num_threads(work->n_threads) reduction(+ : n_clipped)
         for (int64_t index = 0; index < n_tiles; index++) {
             tile t = pass_tile(p, index);
             double *hidden = work->hidden + omp_get_thread_num() * work->hidden_size;
-            multiply_first(p, &t, count, hidden);
-            n_clipped += activate_tile(p, &t, source, first, count, hidden);
-            multiply_second(p, &t, count, hidden);
+            multiply_first(p, &t, &b, hidden);
+            n_clipped += activate_tile(p, &t, source, &b, hidden);
+            multiply_second(p, &t, &b, hidden);
         }
+        first += b.count;
     }
     return n_clipped;
 }
@@ -380,8 +397,9 @@ static void pass_measure(const pass *p, const norma_tensor *w1, double *lo, doub
     const norma_source_work *work = p->work;
     int64_t n_features = p->shape->n_features;
     int64_t n_tiles = p->n_groups * p->layout.n_tiles;
-    for (int64_t first = 0; first < n_features; first += NORMA_SOURCE_BLOCK) {
-        int64_t count = clamp(n_features - first, 0, NORMA_SOURCE_BLOCK);
+    for (int64_t first = 0; first < n_features;) {
+        const block b = block_from(p, first);
+        const int64_t count = b.count;
         fill_block(work, w1, first, count, NULL, p->layout.size_first, work->w1);
 #pragma omp parallel num_threads(work->n_threads)
         {
@@ -393,17 +411,18 @@ static void pass_measure(const pass *p, const norma_tensor *w1, double *lo, doub
 #pragma omp for schedule(dynamic)
             for (int64_t index = 0; index < n_tiles; index++) {
                 tile t = pass_tile(p, index);
-                multiply_first(p, &t, count, hidden);
+                multiply_first(p, &t, &b, hidden);
                 measure_tile(p, &t, count, hidden, range);
             }
 #pragma omp critical(norma_source_measure)
             for (int64_t j = 0; j < count; j++) {
-                double a = range[j];
-                double b = range[NORMA_SOURCE_BLOCK + j];
-                lo[first + j] = a < lo[first + j] ? a : lo[first + j];
-                hi[first + j] = b > hi[first + j] ? b : hi[first + j];
+                double least = range[j];
+                double most = range[NORMA_SOURCE_BLOCK + j];
+                lo[first + j] = least < lo[first + j] ? least : lo[first + j];
+                hi[first + j] = most > hi[first + j] ? most : hi[first + j];
             }
         }
+        first += count;
     }
 }
 

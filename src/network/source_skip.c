@@ -48,8 +48,8 @@ const double *norma_source_skip_apply(const norma_source_layer *source, const do
     int64_t n_pixels = shape->conv.height * shape->conv.width;
     int64_t n_inputs = inputs_of_sum(shape);
     double *values = scratch + n_inputs * n_pixels;
-    norma_im2col(shape->input, kernel->target, stride, shape->dilation, padding, shape->conv, in, n_pixels,
-                 scratch);
+    norma_im2col(shape->input, kernel->target, stride, shape->dilation, padding, shape->conv, in,
+                 n_pixels, scratch);
     if (source->single)
         round_all(n_inputs * n_pixels, scratch);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)shape->n_channels_out,

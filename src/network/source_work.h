@@ -24,9 +24,15 @@ typedef struct norma_source_layout {
     int64_t n_columns;   /* group * n_pixels */
     int64_t tile;        /* columns a tile; the last one may be shorter */
     int64_t n_tiles;     /* of a group */
-    int64_t size_first;  /* c0 |K1| */
-    int64_t size_second; /* c2 |K2| */
+    int64_t n_parts;     /* groups of channels */
+    int64_t n_features;  /* of a part */
+    int64_t size_first;  /* c0 |K1| of a part */
+    int64_t size_second; /* c2 |K2| of a part */
 } norma_source_layout;
+
+/* Doubles of a group of images: columns of the inputs, products of the outputs, of all parts. */
+int64_t norma_source_layout_columns(const norma_source_layout *layout);
+int64_t norma_source_layout_products(const norma_source_layout *layout);
 
 struct norma_source_work {
     int n_threads;

@@ -20,6 +20,8 @@ struct norma_tensor {
     norma_conditioned *law;   /* PAIRS only; owned */
     const norma_tensor *base; /* of a selection; borrowed */
     int64_t *rows;            /* of a selection: [n_features], owned */
+    norma_tensor **parts;     /* of a joined one: [n_parts] of equally many features, owned */
+    int64_t n_parts;
 };
 
 static bool is_masked(const norma_tensor_spec *spec)
@@ -151,6 +153,34 @@ done:
     return status;
 }
 
+norma_status norma_tensor_create_joined(const norma_tensor_spec *specs, int64_t n,
+                                        norma_tensor **out)
+{
+    norma_status status = NORMA_OK;
+    norma_tensor *tensor = NULL;
+    if (n == 1)
+        return norma_tensor_create(specs, out);
+    NORMA_GOTO(status, NORMA_CALLOC(tensor, 1));
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
+    NORMA_GOTO(status, NORMA_CALLOC(tensor->parts, n));
+    tensor->n_parts = n;
+    for (int64_t k = 0; k < n; k++)
+        NORMA_GOTO(status, norma_tensor_create(&specs[k], &tensor->parts[k]));
+    tensor->spec = tensor->parts[0]->spec;
+    tensor->spec.n_features *= n;
+    tensor->row = tensor->parts[0]->row;
+    *out = tensor;
+    tensor = NULL;
+done:
+    norma_tensor_destroy(&tensor);
+    return status;
+}
+
+const norma_tensor *norma_tensor_part(const norma_tensor *tensor, int64_t part)
+{
+    return tensor->parts ? tensor->parts[part] : tensor;
+}
+
 bool norma_tensor_may_vanish(const norma_tensor *tensor)
 {
     return is_masked(&tensor->spec) || source_of(&tensor->spec) == NORMA_LAW_GIVEN;
@@ -165,6 +195,19 @@ static void fill_selected(const norma_tensor *tensor, int64_t first, int64_t cou
         while (done + n < count && rows[n] == rows[0] + n)
             n++;
         norma_tensor_fill(tensor->base, rows[0], n, out + done * tensor->row);
+        done += n;
+    }
+}
+
+/* As many rows of a part at a time as it has. */
+static void fill_joined(const norma_tensor *tensor, int64_t first, int64_t count, double *out)
+{
+    int64_t of_part = tensor->spec.n_features / tensor->n_parts;
+    for (int64_t done = 0; done < count;) {
+        int64_t at = first + done;
+        int64_t left = of_part - at % of_part;
+        int64_t n = count - done < left ? count - done : left;
+        norma_tensor_fill(tensor->parts[at / of_part], at % of_part, n, out + done * tensor->row);
         done += n;
     }
 }
@@ -209,6 +252,10 @@ void norma_tensor_fill(const norma_tensor *tensor, int64_t first, int64_t count,
         fill_selected(tensor, first, count, out);
         return;
     }
+    if (tensor->parts) {
+        fill_joined(tensor, first, count, out);
+        return;
+    }
     switch (source_of(spec)) {
     case NORMA_LAW_GIVEN:
         memcpy(out, spec->values + element, (size_t)n * sizeof *out);
@@ -235,6 +282,9 @@ void norma_tensor_destroy(norma_tensor **tensor)
 {
     if (!*tensor)
         return;
+    for (int64_t k = 0; k < (*tensor)->n_parts; k++)
+        norma_tensor_destroy(&(*tensor)->parts[k]);
+    NORMA_FREE((*tensor)->parts);
     norma_haar_destroy(&(*tensor)->haar);
     norma_conditioned_destroy(&(*tensor)->law);
     NORMA_FREE((*tensor)->rows);

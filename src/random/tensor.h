@@ -37,6 +37,16 @@ NORMA_MUST_USE norma_status norma_tensor_create_selected(const norma_tensor *bas
                                                          const int64_t *rows, int64_t n,
                                                          norma_tensor **out);
 
+/* The tensor that has the rows of n parts, one part after the other, for specs[n] that differ in
+ * their streams or values alone. Its own spec is the first of them with all features; of n = 1 it
+ * is what norma_tensor_create makes. Caller owns *out. */
+NORMA_MUST_USE norma_status norma_tensor_create_joined(const norma_tensor_spec *specs, int64_t n,
+                                                       norma_tensor **out);
+
+/* Part number `part` of a joined tensor; of another one, whose only part is number 0, the tensor
+ * itself. Borrowed. */
+const norma_tensor *norma_tensor_part(const norma_tensor *tensor, int64_t part);
+
 /* The variance of an entry by the law: of orthogonal tensors 1 / max(rows, columns) of the
  * flattened matrix, of laws that drop entries that of kept ones times their probability. NaN for
  * given values and for id-cond, id-cond-min, ortho-cond, whose entries have no common law. Local.

@@ -135,6 +135,8 @@ def main():
         equal(folder, "graph", graph, ["--kernel-split", "first", "--layers", "0,2,7,13"])
         # Layers without a pair, with every other type of group and activation.
         equal(folder, "operators", graph_files.all_operators(os.path.join(folder, "target_operators.h5")), ["--layers", "19,21"], 1e-6)
+        equal(folder, "groups", graph_files.grouped_network(os.path.join(folder, "grouped.h5")),
+              ["--kernel-split", "2x2+2x2"])
         for label, options in program.some((
                 ("outer", ["--residual", "outer", "--skip", "he-normal", "--bn-statistics", "dataset"]),
                 ("inner", ["--residual", "inner", "--skip", "he-normal", "--width-rule", "max"]),

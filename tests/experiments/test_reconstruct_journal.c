@@ -28,7 +28,7 @@ static void make_layer(norma_reconstruct_layer *layer, bool measured)
 {
     memset(layer, 0, sizeof *layer);
     layer->n_features = N_FEATURES;
-    layer->shape.n_channels_out = N_OUTPUTS;
+    layer->source_shape.n_channels_out = N_OUTPUTS;
     norma_test_ok_all(norma_maps_allocate(N_FEATURES, N_OUTPUTS, &layer->maps));
     norma_maps *maps = layer->maps;
     fill(maps->gamma1, N_FEATURES, 1);
@@ -144,7 +144,7 @@ static void test_other_layers_are_refused(void **state)
     norma_test_fails_all(norma_reconstruct_journal_unpack(bytes, size, &record, &into, NULL, 0),
                          NORMA_CONFIG, "of another layer");
     into.n_features--;
-    into.shape.n_channels_out--;
+    into.source_shape.n_channels_out--;
     norma_test_fails_all(norma_reconstruct_journal_unpack(bytes, size, &record, &into, NULL, 0),
                          NORMA_CONFIG, "of another layer");
     norma_mem_free(bytes);

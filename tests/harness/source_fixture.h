@@ -17,7 +17,7 @@
 /* The default epsilon, in double and single precision. */
 static const norma_maps_accuracy accuracies[] = {{NAN, DBL_EPSILON / 2}, {NAN, FLT_EPSILON / 2.0}};
 
-enum { IMAGES = 5, C0 = 3, C2 = 4 };
+enum { IMAGES = 5, C0 = 4, C2 = 8 };
 
 /* A target layer, a source pair for it, images, and the result wanted. */
 typedef struct fixture {
@@ -36,7 +36,7 @@ typedef struct fixture {
 typedef struct geometry {
     norma_kernel_shape k1, k2, kt;
     int64_t stride[2], padding[2], height, width, n_features;
-    int64_t dilation[2], more[2]; /* 0: 1; padding_more */
+    int64_t dilation[2], more[2], groups; /* more: padding_more */
 } geometry;
 
 static inline double noise(int64_t k)
@@ -71,8 +71,8 @@ static inline void make_layer(fixture *f, const geometry *g)
     memcpy(f->layer->padding, g->padding, sizeof g->padding);
     memcpy(f->layer->padding_more, g->more, sizeof g->more);
     for (int axis = 0; axis < 2; axis++)
-        if (g->dilation[axis] > 0)
-            f->layer->dilation[axis] = g->dilation[axis];
+        f->layer->dilation[axis] = g->dilation[axis];
+    f->layer->groups = g->groups;
     norma_test_ok(norma_network_allocate(f->network));
     norma_test_ok(norma_network_infer_shapes(f->network));
     for (int i = 0; i < C2; i++)
@@ -87,8 +87,10 @@ static inline void setup(fixture *f, const geometry *g)
     make_layer(f, g);
     norma_test_ok(norma_kernel_init(&kernel, g->k1, g->k2, g->kt));
     norma_test_ok(norma_source_shape_init(&f->source.shape, f->layer, &kernel, c1));
-    make_tensor(NORMA_TENSOR_FIRST, c1, C0, norma_kernel_taps(g->k1), &f->w1, &f->rows1);
-    make_tensor(NORMA_TENSOR_SECOND, c1, C2, norma_kernel_taps(g->k2), &f->w2, &f->rows2);
+    make_tensor(NORMA_TENSOR_FIRST, c1, C0 / f->layer->groups, norma_kernel_taps(g->k1), &f->w1,
+                &f->rows1);
+    make_tensor(NORMA_TENSOR_SECOND, c1, C2 / f->layer->groups, norma_kernel_taps(g->k2), &f->w2,
+                &f->rows2);
     f->source.w1 = f->w1;
     f->source.w2 = f->w2;
     f->in_size = norma_shape_size(f->layer->input);
@@ -129,23 +131,27 @@ static inline void teardown(fixture *f)
     NORMA_FREE(f->expected);
 }
 
-/* The composite kernel [c2][c0][K] with gamma1, gamma2, from its definition. */
+/* The composite kernel [c2][c0][K] with gamma1, gamma2, from its definition; zero between groups.
+ */
 static inline void compose(const fixture *f, double *composite)
 {
     const norma_kernel *k = &f->source.shape.kernel;
     int64_t n_k = norma_kernel_taps(k->composite);
     int64_t n_q = norma_kernel_taps(k->first), n_p = norma_kernel_taps(k->second);
     memset(composite, 0, (size_t)(C2 * C0 * n_k) * sizeof *composite);
+    int64_t groups = f->layer->groups, n_in = C0 / groups, n_out = C2 / groups;
     for (int64_t J = 0; J < f->source.shape.n_features; J++)
-        for (int64_t i = 0; i < C2; i++)
-            for (int64_t j = 0; j < C0; j++)
+        for (int64_t i = 0; i < n_out; i++)
+            for (int64_t j = 0; j < n_in; j++)
                 for (int64_t p = 0; p < n_p; p++)
                     for (int64_t q = 0; q < n_q; q++) {
+                        int64_t g = J * groups / f->source.shape.n_features;
+                        int64_t channels = (g * n_out + i) * C0 + g * n_in + j;
                         int64_t row = p / k->second.width + q / k->first.width;
                         int64_t column = p % k->second.width + q % k->first.width;
-                        composite[(i * C0 + j) * n_k + row * k->composite.width + column] +=
-                            f->gamma2[i] * f->rows2[(J * C2 + i) * n_p + p] * f->gamma1[J] *
-                            f->rows1[(J * C0 + j) * n_q + q];
+                        composite[channels * n_k + row * k->composite.width + column] +=
+                            f->gamma2[g * n_out + i] * f->rows2[(J * n_out + i) * n_p + p] *
+                            f->gamma1[J] * f->rows1[(J * n_in + j) * n_q + q];
                     }
 }
 
@@ -208,21 +214,42 @@ static inline int64_t run(fixture *f, norma_activation_kind kind, int64_t budget
 }
 
 static const geometry geometries[] = {
-    {{1, 1}, {3, 3}, {3, 3}, {1, 1}, {1, 1}, 6, 5, 40},    /* second, group of 2 */
-    {{3, 3}, {1, 1}, {3, 3}, {1, 1}, {1, 1}, 6, 5, 40},    /* first */
-    {{3, 3}, {1, 1}, {3, 3}, {2, 3}, {1, 0}, 9, 8, 40},    /* first, stride on layer 1 */
-    {{2, 3}, {2, 1}, {3, 3}, {1, 1}, {1, 1}, 7, 7, 40},    /* both, K = Kt */
-    {{2, 3}, {3, 2}, {3, 3}, {2, 1}, {2, 1}, 8, 9, 40},    /* K - Kt = 1: uneven */
-    {{3, 3}, {3, 3}, {1, 1}, {1, 2}, {0, 0}, 6, 7, 40},    /* 1 x 1 inside 5 x 5 */
-    {{1, 1}, {3, 3}, {3, 3}, {2, 2}, {0, 0}, 10, 9, 40},   /* stride on layer 2, no padding */
-    {{1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, 1, 1, 40},    /* fully connected: group of 64 */
-    {{1, 1}, {3, 3}, {3, 3}, {1, 1}, {1, 1}, 33, 35, 300}, /* several blocks and tiles */
-    {{1, 1}, {3, 3}, {3, 3}, {1, 1}, {3, 3}, 2, 2, 17},    /* more padding than image */
-    {{1, 1}, {3, 3}, {3, 3}, {1, 1}, {2, 1}, 8, 7, 40, {2, 3}, {0, 0}},  /* dilation, second */
-    {{3, 3}, {1, 1}, {3, 3}, {2, 1}, {2, 1}, 9, 8, 40, {3, 1}, {0, 0}},  /* dilation, first */
-    {{2, 3}, {3, 2}, {3, 3}, {2, 1}, {2, 1}, 9, 9, 40, {2, 2}, {0, 0}},  /* dilation, uneven */
-    {{1, 1}, {3, 3}, {3, 3}, {2, 1}, {2, 1}, 8, 7, 40, {1, 1}, {-2, 3}}, /* unequal padding */
-    {{2, 3}, {3, 2}, {3, 3}, {1, 2}, {0, 2}, 7, 8, 40, {2, 1}, {1, -2}}, /* both */
+    /* second, group of 2 */
+    {{1, 1}, {3, 3}, {3, 3}, {1, 1}, {1, 1}, 6, 5, 40, {1, 1}, {0, 0}, 1},
+    /* first */
+    {{3, 3}, {1, 1}, {3, 3}, {1, 1}, {1, 1}, 6, 5, 40, {1, 1}, {0, 0}, 1},
+    /* first, stride on layer 1 */
+    {{3, 3}, {1, 1}, {3, 3}, {2, 3}, {1, 0}, 9, 8, 40, {1, 1}, {0, 0}, 1},
+    /* both, K = Kt */
+    {{2, 3}, {2, 1}, {3, 3}, {1, 1}, {1, 1}, 7, 7, 40, {1, 1}, {0, 0}, 1},
+    /* K - Kt = 1: uneven */
+    {{2, 3}, {3, 2}, {3, 3}, {2, 1}, {2, 1}, 8, 9, 40, {1, 1}, {0, 0}, 1},
+    /* 1 x 1 inside 5 x 5 */
+    {{3, 3}, {3, 3}, {1, 1}, {1, 2}, {0, 0}, 6, 7, 40, {1, 1}, {0, 0}, 1},
+    /* stride on layer 2, no padding */
+    {{1, 1}, {3, 3}, {3, 3}, {2, 2}, {0, 0}, 10, 9, 40, {1, 1}, {0, 0}, 1},
+    /* fully connected: group of 64 */
+    {{1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, 1, 1, 40, {1, 1}, {0, 0}, 1},
+    /* several blocks and tiles */
+    {{1, 1}, {3, 3}, {3, 3}, {1, 1}, {1, 1}, 33, 35, 300, {1, 1}, {0, 0}, 1},
+    /* more padding than image */
+    {{1, 1}, {3, 3}, {3, 3}, {1, 1}, {3, 3}, 2, 2, 17, {1, 1}, {0, 0}, 1},
+    /* dilation, second */
+    {{1, 1}, {3, 3}, {3, 3}, {1, 1}, {2, 1}, 8, 7, 40, {2, 3}, {0, 0}, 1},
+    /* dilation, first */
+    {{3, 3}, {1, 1}, {3, 3}, {2, 1}, {2, 1}, 9, 8, 40, {3, 1}, {0, 0}, 1},
+    /* dilation, uneven */
+    {{2, 3}, {3, 2}, {3, 3}, {2, 1}, {2, 1}, 9, 9, 40, {2, 2}, {0, 0}, 1},
+    /* unequal padding */
+    {{1, 1}, {3, 3}, {3, 3}, {2, 1}, {2, 1}, 8, 7, 40, {1, 1}, {-2, 3}, 1},
+    /* both */
+    {{2, 3}, {3, 2}, {3, 3}, {1, 2}, {0, 2}, 7, 8, 40, {2, 1}, {1, -2}, 1},
+    /* groups, second */
+    {{1, 1}, {3, 3}, {3, 3}, {1, 1}, {1, 1}, 6, 5, 40, {1, 1}, {0, 0}, 2},
+    /* groups, both */
+    {{2, 3}, {3, 2}, {3, 3}, {1, 2}, {1, 0}, 7, 8, 40, {2, 1}, {0, 1}, 4},
+    /* several blocks */
+    {{3, 3}, {1, 1}, {3, 3}, {2, 1}, {1, 1}, 12, 11, 600, {1, 1}, {0, 0}, 2},
 };
 
 enum { N_GEOMETRIES = sizeof geometries / sizeof geometries[0] };

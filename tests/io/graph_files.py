@@ -61,6 +61,28 @@ def residual_network(path, seed=1):
     return path
 
 
+def grouped_network(path, seed=3):
+    """Convolutions with channels in groups (one a channel, and more, one group without weights), dilation, padding that
+    differs from side to side, strides; a head."""
+    rng = np.random.default_rng(seed)
+    depthwise = kernel(rng, 6, 1, 3, 3)
+    depthwise[2] = 0
+    with h5py.File(path, "w") as f:
+        f.attrs.update(input_shape=[2, 9, 8], input_scale=2.0 / 255, input_offset=-1.0, input_min=-1.0, input_max=1.0)
+        put(f, "stem", "input", "conv2d", {"weight": kernel(rng, 6, 2, 3, 3), "bias": 0.1 * rng.standard_normal(6)},
+            activation="relu", padding=[0, 1, 2, 1])
+        put(f, "depthwise", ["stem"], "conv2d", {"weight": depthwise, **batch_norm(rng, 6)}, activation="relu",
+            groups=6, padding=1)
+        put(f, "pairs", ["depthwise"], "conv2d", {"weight": kernel(rng, 4, 3, 3, 2)}, activation="identity", groups=2,
+            dilation=[2, 3], padding=[2, 1, 2, 2], stride=[2, 1])
+        put(f, "wider", ["pairs"], "conv2d", {"weight": kernel(rng, 8, 1, 3, 3), "bias": 0.1 * rng.standard_normal(8)},
+            activation="relu", groups=4, dilation=2, padding=[1, 1, 0, 2], stride=[1, 2])
+        put(f, "all", ["wider"], "global-average-pool")
+        weight = kernel(rng, 5, 8)
+        put(f, "head", ["all"], "linear", {"weight": weight - weight.mean(0)}, activation="identity")
+    return path
+
+
 def all_operators(path, seed=2):
     """Every type of group, with the attributes that a chain does not have: groups of channels, dilation, padding of
     four numbers, an input that is read twice, numbered groups that read the one before."""

@@ -257,8 +257,11 @@ static norma_status make_maps(const pair *p, norma_activation_kind kind, double 
                               .n_channels = C2,
                               .n_taps = 1,
                               .values = p->w2};
-    norma_source_shape shape = {
-        .n_features = C1, .n_channels_in = C0, .n_channels_out = C2, .kernel = {.second = {1, 1}}};
+    norma_source_shape shape = {.n_features = C1,
+                                .n_channels_in = C0,
+                                .n_channels_out = C2,
+                                .groups = 1,
+                                .kernel = {.second = {1, 1}}};
     norma_activation activation = {kind, 0.2};
     norma_maps_accuracy accuracy = {epsilon, ROUNDOFF};
     norma_test_ok(norma_tensor_create(&spec, &w2));

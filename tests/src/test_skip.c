@@ -15,10 +15,10 @@ static void add_skip(const fixture *f, const double *skip, bool outer)
                 for (int64_t x = 0; x < layer->hidden.width; x++, out++)
                     for (int64_t e = 0; e < C0 * n_taps; e++) {
                         int64_t t = e % n_taps;
-                        int64_t row =
-                            y * layer->stride[0] + t / layer->kernel.width - layer->padding[0];
-                        int64_t column =
-                            x * layer->stride[1] + t % layer->kernel.width - layer->padding[1];
+                        int64_t down = t / layer->kernel.width * layer->dilation[0];
+                        int64_t right = t % layer->kernel.width * layer->dilation[1];
+                        int64_t row = y * layer->stride[0] + down - layer->padding[0];
+                        int64_t column = x * layer->stride[1] + right - layer->padding[1];
                         if (row >= 0 && row < layer->input.height && column >= 0 &&
                             column < layer->input.width)
                             *out += (outer ? f->gamma2[i] : 1) * skip[i * C0 * n_taps + e] *
@@ -36,6 +36,8 @@ static void test_skip(void **state)
     for (int g = 0; g < 4 * N_GEOMETRIES; g++) {
         fixture f;
         double *skip = NULL;
+        if (geometries[g / 4].groups > 1)
+            continue; /* there is none beside such pairs */
         setup(&f, &geometries[g / 4]);
         int64_t n = C2 * C0 * norma_kernel_taps(f.layer->kernel);
         bool outer = g % 2 == 1;

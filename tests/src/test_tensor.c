@@ -325,6 +325,47 @@ static void given_values_pass_through(void **state)
     norma_tensor_destroy(&tensor);
 }
 
+/* Each part by its own law and stream, whatever rows are asked for at once. */
+static void joined_rows_are_those_of_the_parts(void **state)
+{
+    (void)state;
+    enum { PARTS = 3, OF_PART = 4, ROW = 6 };
+    for (int whole = 0; whole < 2; whole++) {
+        norma_tensor_spec specs[PARTS];
+        norma_tensor *joined = NULL;
+        double all[PARTS * OF_PART * ROW];
+        double some[7 * ROW];
+        for (int k = 0; k < PARTS; k++) {
+            specs[k] =
+                spec_of(whole ? NORMA_DISTRIBUTION_ORTHOGONAL : NORMA_DISTRIBUTION_SPARSE_HE_NORMAL,
+                        NORMA_TENSOR_FIRST, OF_PART, 2, 3);
+            specs[k].stream.layer = 10 + k;
+        }
+        norma_test_ok(norma_tensor_create_joined(specs, PARTS, &joined));
+        assert_int_equal(norma_tensor_get_spec(joined)->n_features, PARTS * OF_PART);
+        norma_tensor_fill(joined, 0, PARTS * OF_PART, all);
+        for (int k = 0; k < PARTS; k++) {
+            norma_tensor *part = NULL;
+            double rows[OF_PART * ROW];
+            norma_test_ok(norma_tensor_create(&specs[k], &part));
+            norma_tensor_fill(part, 0, OF_PART, rows);
+            assert_memory_equal(rows, all + k * OF_PART * ROW, sizeof rows);
+            norma_tensor_fill(norma_tensor_part(joined, k), 0, OF_PART, all);
+            assert_memory_equal(rows, all, sizeof rows);
+            norma_tensor_fill(joined, 0, PARTS * OF_PART, all);
+            assert_ptr_equal(norma_tensor_part(part, 0), part);
+            norma_tensor_destroy(&part);
+        }
+        norma_tensor_fill(joined, 3, 7, some);
+        assert_memory_equal(some, all + 3 * ROW, sizeof some);
+        assert_int_equal(norma_tensor_may_vanish(joined), whole == 0);
+        norma_tensor_destroy(&joined);
+        specs[2].n_taps = 0;
+        norma_test_fails(norma_tensor_create_joined(specs, PARTS, &joined), NORMA_CONFIG,
+                         "0 kernel positions");
+    }
+}
+
 static void selected_rows_are_those_of_the_base(void **state)
 {
     (void)state;
@@ -359,6 +400,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(wider_keeps_first_features),
     cmocka_unit_test(any_rows_anywhere),
     cmocka_unit_test(given_values_pass_through),
+    cmocka_unit_test(joined_rows_are_those_of_the_parts),
     cmocka_unit_test(selected_rows_are_those_of_the_base),
 };
 

@@ -35,14 +35,14 @@ norma_status norma_reconstruct_layers_check(const norma_config *config,
 {
     for (int64_t k = 0; k < norma_config_get_count(config, "layers"); k++) {
         int64_t number = norma_config_get_integer(config, k, "layers");
-        NORMA_TRY(norma_pair_check_layer(config, "layers", network, number));
+        NORMA_TRY(norma_pair_check_layer(config, "layers", network, number, true));
     }
     for (int64_t l = 0; l < network->n_layers; l++)
         if (norma_reconstruct_layers_take(config, network, l))
             return NORMA_OK;
     return NORMA_FAIL(NORMA_CONFIG,
-                      "the target has no layer that can be reconstructed: no convolution without "
-                      "groups, and no linear layer");
+                      "the target has no layer that can be reconstructed: no convolution, and no "
+                      "linear layer");
 }
 
 norma_status norma_reconstruct_layers_check_chain(const norma_config *config,

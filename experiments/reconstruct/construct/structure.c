@@ -1,5 +1,6 @@
 #include "experiments/reconstruct/construct/structure.h"
 
+#include "experiments/reconstruct/construct/systems.h"
 #include "experiments/reconstruct/construct/teacher.h"
 #include "mpi/runtime/log.h"
 #include "src/base/mem.h"
@@ -78,13 +79,14 @@ done:
 }
 
 /* More features of the same seed: entries of masked laws do not depend on the width. */
-static norma_status extend(norma_structural *structural, const norma_reconstruct_layer *layer)
+static norma_status extend(norma_structural *structural, const norma_layer_problem *problem,
+                           int64_t n_minimum)
 {
-    norma_tensor_spec s1 = *norma_tensor_get_spec(layer->w1);
-    norma_tensor_spec s2 = *norma_tensor_get_spec(layer->w2);
+    norma_tensor_spec s1 = *norma_tensor_get_spec(problem->w1);
+    norma_tensor_spec s2 = *norma_tensor_get_spec(problem->w2);
     norma_tensor *w1 = NULL;
     norma_tensor *w2 = NULL;
-    int64_t wide = layer->n_minimum > layer->n_features ? layer->n_minimum : layer->n_features;
+    int64_t wide = n_minimum > problem->n_features ? n_minimum : problem->n_features;
     s1.n_features = s2.n_features = 8 * wide + 1000;
     norma_status status = norma_tensor_create(&s1, &w1);
     NORMA_GOTO(status, status);
@@ -96,32 +98,68 @@ done:
     return status;
 }
 
-static norma_status measure_local(const norma_reconstruct_cell *cell, int64_t number,
-                                  double memory_per_rank, norma_reconstruct_structure *out)
+/* Of one group's system. */
+static norma_status measure_group_local(const norma_reconstruct_cell *cell, int64_t number,
+                                        int64_t group, double memory_per_rank,
+                                        norma_reconstruct_structure *out)
 {
     const norma_reconstruct_layer *layer = &cell->layers[number];
+    const norma_layer_problem p = norma_reconstruct_system(cell, number, group);
     norma_width_rule *rule = NULL;
     norma_structural *structural = NULL;
     norma_status status = NORMA_OK;
     *out = unknown;
-    if (norma_structural_bytes(&layer->shape, layer->n_features) > memory_per_rank / 4)
+    if (norma_structural_bytes(&p.shape, p.n_features) > memory_per_rank / 4)
         return NORMA_OK;
-    NORMA_GOTO(status,
-               norma_width_rule_create_residual(cell->width, cell->residual, &layer->shape,
-                                                layer->embedded, layer->skip_embedded, &rule));
+    NORMA_GOTO(status, norma_width_rule_create_residual(p.width, p.residual, &p.shape, p.target,
+                                                        p.skip, &rule));
     NORMA_GOTO(status, norma_structural_create(rule, &structural));
-    NORMA_GOTO(status, add_features(structural, layer->w1, layer->w2, layer->n_features, false));
+    NORMA_GOTO(status, add_features(structural, p.w1, p.w2, p.n_features, false));
     norma_structural_rank r = norma_structural_get(structural);
     *out = (norma_reconstruct_structure){
         .rank = r.rank, .n_system = r.n_system, .deficiency = r.deficiency, .n_lost = r.n_lost};
     if (r.least_width == 0 && norma_law_has(cell->distribution, NORMA_LAW_MASKED))
-        NORMA_GOTO(status, extend(structural, layer));
+        NORMA_GOTO(status, extend(structural, &p, layer->n_minimum / layer->groups));
     r = norma_structural_get(structural);
     out->least_width = r.least_width > 0 ? r.least_width : -1;
 done:
     norma_structural_destroy(&structural);
     norma_width_rule_destroy(&rule);
     return status;
+}
+
+/* Groups have equally many features; all are known, or none. */
+static void add_group(norma_reconstruct_structure *all, const norma_reconstruct_structure *one,
+                      int64_t n_groups)
+{
+    int64_t width = n_groups * one->least_width;
+    all->rank += one->rank;
+    all->n_system += one->n_system;
+    all->deficiency += one->deficiency;
+    all->n_lost += one->n_lost;
+    if (one->least_width < 0 || all->least_width < 0)
+        all->least_width = -1;
+    else if (width > all->least_width)
+        all->least_width = width;
+}
+
+/* Of all systems of a layer. */
+static norma_status measure_local(const norma_reconstruct_cell *cell, int64_t number,
+                                  double memory_per_rank, norma_reconstruct_structure *out)
+{
+    int64_t n_groups = cell->layers[number].groups;
+    NORMA_TRY(measure_group_local(cell, number, 0, memory_per_rank, out));
+    if (n_groups == 1 || out->rank < 0)
+        return NORMA_OK;
+    norma_reconstruct_structure first = *out;
+    *out = (norma_reconstruct_structure){0};
+    add_group(out, &first, n_groups);
+    for (int64_t g = 1; g < n_groups; g++) {
+        norma_reconstruct_structure one;
+        NORMA_TRY(measure_group_local(cell, number, g, memory_per_rank, &one));
+        add_group(out, &one, n_groups);
+    }
+    return NORMA_OK;
 }
 
 norma_status norma_reconstruct_structure_measure(const norma_team *team,

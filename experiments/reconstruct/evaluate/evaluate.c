@@ -141,7 +141,7 @@ static norma_status read_maps(evaluation *e, const char *group, int64_t number, 
     norma_reconstruct_layer *layer = &e->cell.layers[number];
     norma_maps_destroy(&layer->maps);
     norma_status status =
-        norma_maps_allocate(layer->n_features, layer->shape.n_channels_out, &layer->maps);
+        norma_maps_allocate(layer->n_features, layer->source_shape.n_channels_out, &layer->maps);
     NORMA_TRY(norma_agree(e->call->runtime->world, status));
     norma_maps *maps = layer->maps;
     double region[2] = {0, 0};
