@@ -75,7 +75,7 @@ def main():
             plain = [n for n, d in f.items() if isinstance(d, h5py.Dataset) and d.shape == f["rmse"].shape]
         check(layers, plain)
         for names, text in (("soft_rank_maen", "did you mean 'soft_rank_mean'"), ("configuration", "no numbers"),
-                            ("soft_rank,soft_rank_mean", "different dimensions"), (",", "no list of variables")):
+                            ("soft_rank,soft_rank_mean", "different dimensions"), (",", "not a list of variables")):
             done = program.launch(["info", chain, "--csv", names], 2)
             program.check(done.returncode == 2 and text in done.stderr and done.stderr.count("\n") == 1,
                           f"{names}: {done.returncode} {done.stderr}")

@@ -195,10 +195,10 @@ static void test_refusals(void **state)
 {
     (void)state;
     clear();
-    norma_test_fails_all(create_at("", false, 0), NORMA_CONFIG, "no file name");
-    norma_test_fails_all(create_at("./", false, 0), NORMA_CONFIG, "no file name");
+    norma_test_fails_all(create_at("", false, 0), NORMA_CONFIG, "not a file name");
+    norma_test_fails_all(create_at("./", false, 0), NORMA_CONFIG, "not a file name");
     norma_test_fails_all(create_at("no_such_folder/a.h5", false, 0), NORMA_IO, "no_such_folder");
-    norma_test_fails_all(create_at("/dev/null", true, 0), NORMA_CONFIG, "no regular file");
+    norma_test_fails_all(create_at("/dev/null", true, 0), NORMA_CONFIG, "not a regular file");
     norma_test_fails_all(create_at("/proc/a.h5", false, 0), NORMA_IO, "/proc/a.h5");
     norma_test_fails_all(create_at(path, false, (int64_t)1 << 60), NORMA_LIMIT,
                          "needs 1152921504606846976 bytes");
