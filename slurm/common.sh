@@ -67,6 +67,10 @@ norma_job_choose_launcher() {
     mpirun)
         # Unbound: mpirun counts cores where Slurm may count hardware threads, and would pin a rank
         # with several threads to one core.
+        # Jobs of a user share Open MPI's folder of sessions on a node, which one that ends takes away
+        # from one that starts: each has its own.
+        norma_job_sessions="${TMPDIR:-/tmp}/norma-${SLURM_JOB_ID:-$$}"
+        export OMPI_MCA_orte_tmpdir_base="$norma_job_sessions"
         # shellcheck disable=SC2206 # a list of flags
         norma_job_launcher=(mpirun -n "${SLURM_NTASKS:-1}" ${NORMA_MPIRUN_FLAGS:---bind-to none})
         if mpirun -q -n 1 true >/dev/null 2>&1; then # Open MPI 4 without a banner of its own
@@ -225,6 +229,7 @@ norma_job_run() {
     done
     trap - USR1 USR2 TERM
 
+    [ -z "${norma_job_sessions:-}" ] || rm -rf "$norma_job_sessions"
     [ "$code" -ne 75 ] || norma_job_again
     exit "$code"
 }
