@@ -186,7 +186,7 @@ norma_status norma_deep_block_create(const norma_deep *d, int64_t n_rows, const 
     *b = (norma_deep_block){
         .d = d, .n_rows = n_rows, .rows = rows, .n_columns = n_columns, .columns = columns};
     NORMA_GOTO(status, NORMA_ALLOC(b->storage, most_numbers(&d->shape) * (n_rows + n_columns) +
-                                                   2 * TILE * n_rows));
+                                                   2 * n_rows * TILE));
     b->over = b->storage;
     b->under = b->over + TILE * n_rows;
     double *free = place_parts(d, n_rows, rows, b->row, b->under + TILE * n_rows);
