@@ -120,33 +120,24 @@ const norma_command norma_align_plan_command = {
     .tables = plan_tables,
 };
 
-static norma_status refuse(const norma_config *config, const char *name, const char *why)
-{
-    return NORMA_FAIL(norma_config_blame(config, name), "%s: %s", norma_config_where(config, name),
-                      why);
-}
-
 norma_status norma_align_check_options(const norma_config *config)
 {
-    static const char *const random_only[] = {"target-hidden", "target-density"};
-    static const char *const match_only[] = {"match-present", "match-rows", "match-target"};
+    static const char *const random_only[] = {"target-hidden", "target-density", NULL};
+    static const char *const match_only[] = {"match-present", "match-rows", "match-target", NULL};
     int searches[NORMA_N_ALIGN_SEARCHES];
     NORMA_TRY(norma_pair_check_options(config));
     int64_t n = norma_align_list_searches(config, searches);
-    for (size_t i = 0; i < sizeof random_only / sizeof random_only[0]; i++)
-        if (norma_config_has(config, "target") && norma_config_is_given(config, random_only[i]))
-            return refuse(config, random_only[i],
-                          "describes a random target, but --target names a file");
+    if (norma_config_has(config, "target"))
+        NORMA_TRY(norma_config_refuse_given(
+            config, random_only, "describes a random target, but --target names a file"));
     if (norma_config_has(config, "search") && n < norma_config_get_count(config, "search"))
-        return refuse(config, "search", "names a search twice");
-    for (size_t i = 0; i < sizeof match_only / sizeof match_only[0]; i++)
-        if (norma_config_get_integer(config, 0, "match-trials") == 0 &&
-            norma_config_is_given(config, match_only[i]))
-            return refuse(config, match_only[i], "needs --match-trials");
+        return norma_config_refuse(config, "search", "names a search twice");
+    if (norma_config_get_integer(config, 0, "match-trials") == 0)
+        NORMA_TRY(norma_config_refuse_given(config, match_only, "needs --match-trials"));
     if (strcmp(norma_config_get_text(config, 0, "match-target"), "drawn") == 0 &&
         norma_config_has(config, "target"))
-        return refuse(config, "match-target",
-                      "drawn targets are random, but --target names a file");
+        return norma_config_refuse(config, "match-target",
+                                   "drawn targets are random, but --target names a file");
     for (int64_t s = 0; s < n; s++)
         NORMA_TRY(norma_search_options_check(config, "search", searches[s]));
     return NORMA_OK;

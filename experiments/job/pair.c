@@ -10,50 +10,41 @@
 #include <math.h>
 #include <string.h>
 
-static norma_status refuse(const norma_config *config, const char *name, const char *why)
-{
-    return NORMA_FAIL(norma_config_blame(config, name), "%s: %s", norma_config_where(config, name),
-                      why);
-}
-
 static norma_status check_shapes(const norma_config *config)
 {
-    static const char *const random_only[] = {"c-out", "c-in", "channels", "kernel", "target-dist"};
+    static const char *const random_only[] = {"c-out",  "c-in",        "channels",
+                                              "kernel", "target-dist", NULL};
     bool channels = norma_config_has(config, "channels");
     bool both = norma_config_has(config, "c-out") && norma_config_has(config, "c-in");
     bool either = norma_config_has(config, "c-out") || norma_config_has(config, "c-in");
-    for (size_t i = 0; i < sizeof random_only / sizeof random_only[0]; i++)
-        if (norma_config_has(config, "target") && norma_config_is_given(config, random_only[i]))
-            return refuse(config, random_only[i],
-                          "describes a layer without a file, but --target names one");
+    if (norma_config_has(config, "target"))
+        NORMA_TRY(norma_config_refuse_given(
+            config, random_only, "describes a layer without a file, but --target names one"));
     if (channels && either)
-        return refuse(config, "channels", "stands for both --c-out and --c-in; leave these out");
+        return norma_config_refuse(config, "channels",
+                                   "stands for both --c-out and --c-in; leave these out");
     if (!norma_config_has(config, "target") && !channels && !both)
         return NORMA_FAIL(NORMA_USAGE,
                           "no shape: give --c-out and --c-in, or --channels, or --target FILE");
     if (!norma_config_has(config, "target") && !norma_config_has(config, "source") &&
         norma_config_is_given(config, "layer"))
-        return refuse(config, "layer", "needs --target or --source");
+        return norma_config_refuse(config, "layer", "needs --target or --source");
     return NORMA_OK;
 }
 
 norma_status norma_pair_check_options(const norma_config *config)
 {
-    static const char *const file_decides[] = {"features", "excess", "overparam", "kernel-split",
-                                               "keep-probability"};
-    static const char *const repeats[] = {"replicas", "replica-offset"};
+    static const char *const file_decides[] = {"features",     "excess",           "overparam",
+                                               "kernel-split", "keep-probability", NULL};
+    static const char *const repeats[] = {"replicas", "replica-offset", NULL};
     static const char *const laws[] = {"source-dist", "target-dist", NULL};
     NORMA_TRY(check_shapes(config));
-    for (size_t i = 0; i < sizeof file_decides / sizeof file_decides[0]; i++)
-        if (norma_config_has(config, "source") && norma_config_is_given(config, file_decides[i]))
-            return refuse(config, file_decides[i], "the file of --source decides this");
-    for (size_t i = 0; i < sizeof repeats / sizeof repeats[0]; i++)
-        if (norma_config_has(config, "source") && norma_config_has(config, "target") &&
-            norma_config_is_given(config, repeats[i]))
-            return refuse(config, repeats[i],
-                          "source and target are the same for every replica; leave it out");
     if (!norma_config_has(config, "source"))
-        NORMA_TRY(norma_law_options_check(config, laws));
+        return norma_law_options_check(config, laws);
+    NORMA_TRY(norma_config_refuse_given(config, file_decides, "the file of --source decides this"));
+    if (norma_config_has(config, "target"))
+        NORMA_TRY(norma_config_refuse_given(
+            config, repeats, "source and target are the same for every replica; leave it out"));
     return NORMA_OK;
 }
 

@@ -20,10 +20,9 @@ static norma_status check_bounds(const norma_config *config, bool teacher)
         const char *bound = norma_config_get_text(config, i, "bound");
         bool deep = strcmp(bound, "interval-deep") == 0;
         if (teacher && deep)
-            return NORMA_FAIL(norma_config_blame(config, "bound"),
-                              "%s: the normal inputs of --construction teacher have no range: use "
-                              "data or interval",
-                              norma_config_where(config, "bound"));
+            return norma_config_refuse(config, "bound",
+                                       "the normal inputs of --construction teacher have no range: "
+                                       "use data or interval");
         if (!teacher && !deep && !norma_config_has(config, "dataset"))
             return NORMA_FAIL(norma_config_blame(config, "bound"),
                               "%s: '%s' is measured on images: give --dataset, or interval-deep",
@@ -40,39 +39,30 @@ norma_status norma_reconstruct_check_options(const norma_config *config)
         (!norma_config_has(config, "c-out") || !norma_config_has(config, "c-in")))
         return NORMA_FAIL(NORMA_USAGE, "no target: give --target FILE, or --c-out and --c-in for a "
                                        "random one");
-    static const char *const random_only[] = {"c-out", "c-in", "kernel", "target-dist",
-                                              "target-per-replica"};
+    static const char *const random_only[] = {
+        "c-out", "c-in", "kernel", "target-dist", "target-per-replica", NULL};
     if (norma_config_has(config, "input-range") && !norma_config_has(config, "target"))
-        return NORMA_FAIL(norma_config_blame(config, "input-range"),
-                          "%s: a random target has inputs in [-1, 1]; leave it out",
-                          norma_config_where(config, "input-range"));
-    for (size_t i = 0; i < sizeof random_only / sizeof random_only[0]; i++)
-        if (norma_config_has(config, "target") && norma_config_is_given(config, random_only[i]))
-            return NORMA_FAIL(norma_config_blame(config, random_only[i]),
-                              "%s: describes a random target, but --target names a file",
-                              norma_config_where(config, random_only[i]));
+        return norma_config_refuse(config, "input-range",
+                                   "a random target has inputs in [-1, 1]; leave it out");
+    if (norma_config_has(config, "target"))
+        NORMA_TRY(norma_config_refuse_given(
+            config, random_only, "describes a random target, but --target names a file"));
     static const char *const file_decides[] = {"excess", "overparam", "kernel-split",
-                                               "keep-probability"};
-    for (size_t i = 0; i < sizeof file_decides / sizeof file_decides[0]; i++)
-        if (norma_config_has(config, "source") && norma_config_is_given(config, file_decides[i]))
-            return NORMA_FAIL(norma_config_blame(config, file_decides[i]),
-                              "%s: the file of --source decides this",
-                              norma_config_where(config, file_decides[i]));
-    static const char *const repeats[] = {"replicas", "replica-offset"};
-    for (size_t i = 0; i < sizeof repeats / sizeof repeats[0]; i++)
-        if (norma_config_has(config, "source") && norma_config_is_given(config, repeats[i]))
-            return NORMA_FAIL(norma_config_blame(config, repeats[i]),
-                              "%s: source weights from a file are the same for every replica; "
-                              "leave it out",
-                              norma_config_where(config, repeats[i]));
+                                               "keep-probability", NULL};
+    static const char *const repeats[] = {"replicas", "replica-offset", NULL};
+    if (norma_config_has(config, "source")) {
+        NORMA_TRY(
+            norma_config_refuse_given(config, file_decides, "the file of --source decides this"));
+        NORMA_TRY(norma_config_refuse_given(
+            config, repeats,
+            "source weights from a file are the same for every replica; leave it out"));
+    }
     if (norma_config_has(config, "dataset") && !norma_config_has(config, "target"))
-        return NORMA_FAIL(norma_config_blame(config, "dataset"),
-                          "%s: a random target layer has no images to run on; leave it out",
-                          norma_config_where(config, "dataset"));
+        return norma_config_refuse(config, "dataset",
+                                   "a random target layer has no images to run on; leave it out");
     if (!norma_config_has(config, "dataset") && !norma_reconstruct_stack_kind(config) && !teacher &&
         norma_config_is_given(config, "samples"))
-        return NORMA_FAIL(norma_config_blame(config, "samples"), "%s: needs --dataset",
-                          norma_config_where(config, "samples"));
+        return norma_config_refuse(config, "samples", "needs --dataset");
     static const char *const laws[] = {"source-dist", "target-dist", "teacher-dist", "skip", NULL};
     NORMA_TRY(norma_law_options_check(config, laws));
     NORMA_TRY(norma_reconstruct_construction_check_options(config));

@@ -109,12 +109,6 @@ const norma_command norma_spectrum_plan_command = {
     .tables = plan_tables,
 };
 
-static norma_status refuse(const norma_config *config, const char *name, const char *why)
-{
-    return NORMA_FAIL(norma_config_blame(config, name), "%s: %s", norma_config_where(config, name),
-                      why);
-}
-
 norma_status norma_spectrum_check_options(const norma_config *config)
 {
     int64_t count = 0;
@@ -134,7 +128,8 @@ norma_status norma_spectrum_count_values(const norma_config *config, int64_t n, 
         return NORMA_OK;
     long long wanted = strtoll(text, &end, 10);
     if (*text == '\0' || *end != '\0' || wanted < 0)
-        return refuse(config, "values", "is neither 'all' nor a number of singular values");
+        return norma_config_refuse(config, "values",
+                                   "is neither 'all' nor a number of singular values");
     *count = wanted < n ? (int64_t)wanted : n;
     return NORMA_OK;
 }

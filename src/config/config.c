@@ -92,6 +92,21 @@ norma_status norma_config_blame(const norma_config *config, const char *name)
     return find(config, name)->origin == NORMA_ORIGIN_COMMAND_LINE ? NORMA_USAGE : NORMA_CONFIG;
 }
 
+norma_status norma_config_refuse(const norma_config *config, const char *name, const char *why)
+{
+    return NORMA_FAIL(norma_config_blame(config, name), "%s: %s", norma_config_where(config, name),
+                      why);
+}
+
+norma_status norma_config_refuse_given(const norma_config *config, const char *const *names,
+                                       const char *why)
+{
+    for (; *names; names++)
+        if (norma_config_is_given(config, *names))
+            return norma_config_refuse(config, *names, why);
+    return NORMA_OK;
+}
+
 bool norma_config_get_flag(const norma_config *config, const char *name)
 {
     const norma_config_item *item = find(config, name);

@@ -75,6 +75,14 @@ const char *norma_config_where(const norma_config *config, const char *name);
  * NORMA_CONFIG. */
 norma_status norma_config_blame(const norma_config *config, const char *name);
 
+/* Fails with "--excess: why", naming where the option's value comes from, as norma_config_blame. */
+NORMA_MUST_USE norma_status norma_config_refuse(const norma_config *config, const char *name,
+                                                const char *why);
+
+/* Refuses the first option of the NULL-terminated `names` that is given; NORMA_OK where none is. */
+NORMA_MUST_USE norma_status norma_config_refuse_given(const norma_config *config,
+                                                      const char *const *names, const char *why);
+
 bool norma_config_get_flag(const norma_config *config, const char *name);
 int64_t norma_config_get_integer(const norma_config *config, int64_t cell, const char *name);
 uint64_t norma_config_get_seed(const norma_config *config, int64_t cell, const char *name);

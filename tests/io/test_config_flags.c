@@ -61,6 +61,13 @@ static void every_type(void **state)
     assert_string_equal(norma_config_where(c, "width"), "--width");
     norma_test_check(norma_config_blame(c, "width") == NORMA_USAGE);
     norma_test_check(norma_config_blame(c, "samples") == NORMA_CONFIG);
+    static const char *const given[] = {"excess", "samples", "width", "offset", NULL};
+    norma_test_fails(norma_config_refuse_given(c, given, "too wide"), NORMA_USAGE,
+                     "--width: too wide");
+    static const char *const not_given[] = {"excess", "samples", NULL};
+    norma_test_ok(norma_config_refuse_given(c, not_given, "too wide"));
+    norma_test_fails(norma_config_refuse(c, "samples", "too few"), NORMA_CONFIG,
+                     "samples (default): too few");
     norma_config_destroy(&c);
     norma_test_ok(fixture_read("--fast=false --offset=-9223372036854775808 -- --odd.h5", NULL, &c));
     norma_test_check(!norma_config_get_flag(c, "fast"));

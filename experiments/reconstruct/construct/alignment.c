@@ -37,14 +37,10 @@ static norma_status check_skip(const norma_config *config, int64_t cell)
 
 norma_status norma_reconstruct_alignment_check_options(const norma_config *config)
 {
-    static const char *const budgets[] = {"random", "restarts", "anneal-starts", "anneal-sweeps"};
-    bool wanted = norma_reconstruct_alignment_wanted(config);
-    for (size_t i = 0; i < sizeof budgets / sizeof budgets[0]; i++)
-        if (!wanted && norma_config_is_given(config, budgets[i]))
-            return NORMA_FAIL(norma_config_blame(config, budgets[i]), "%s: needs --align",
-                              norma_config_where(config, budgets[i]));
-    if (!wanted)
-        return NORMA_OK;
+    static const char *const budgets[] = {"random", "restarts", "anneal-starts", "anneal-sweeps",
+                                          NULL};
+    if (!norma_reconstruct_alignment_wanted(config))
+        return norma_config_refuse_given(config, budgets, "needs --align");
     if (!norma_config_has(config, "target"))
         return refuse(config, "a random target has a single layer, and the last layer keeps the "
                               "order of its outputs: give --target, or use norma align");

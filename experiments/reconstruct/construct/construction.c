@@ -75,7 +75,7 @@ static norma_status check_stack(const norma_config *config)
 
 norma_status norma_reconstruct_construction_check_options(const norma_config *config)
 {
-    static const char *const others[] = {"source", "residual"};
+    static const char *const others[] = {"source", "residual", NULL};
     for (int c = 0; c < NORMA_N_CONSTRUCTIONS; c++) {
         const norma_construction_descriptor *d = norma_construction_get((norma_construction)c);
         for (const char *const *name = d->options; *name; name++)
@@ -88,17 +88,11 @@ norma_status norma_reconstruct_construction_check_options(const norma_config *co
     if (!is_low_rank(config))
         return NORMA_OK;
     if (!norma_config_has(config, "target"))
-        return NORMA_FAIL(norma_config_blame(config, "construction"),
-                          "%s: low-rank factors the layers of a file: give --target; a random "
-                          "target has full rank",
-                          norma_config_where(config, "construction"));
-    for (size_t i = 0; i < 2; i++)
-        if (norma_config_is_given(config, others[i]))
-            return NORMA_FAIL(norma_config_blame(config, others[i]),
-                              "%s: not with --construction low-rank, whose pairs are drawn and "
-                              "stand alone",
-                              norma_config_where(config, others[i]));
-    return NORMA_OK;
+        return norma_config_refuse(config, "construction",
+                                   "low-rank factors the layers of a file: give --target; a random "
+                                   "target has full rank");
+    return norma_config_refuse_given(
+        config, others, "not with --construction low-rank, whose pairs are drawn and stand alone");
 }
 
 /* Every layer's factors, on the rank that decides. */

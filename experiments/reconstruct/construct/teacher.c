@@ -61,24 +61,18 @@ norma_status norma_reconstruct_teacher_check_options(const norma_config *config)
                                          "kernel-split", "input-range", NULL};
     if (!norma_reconstruct_teacher_wanted(config))
         return NORMA_OK;
-    for (int i = 0; others[i]; i++)
-        if (norma_config_is_given(config, others[i]))
-            return NORMA_FAIL(norma_config_blame(config, others[i]),
-                              "%s: not with --construction teacher, which draws a network of "
-                              "--width neurons and its inputs",
-                              norma_config_where(config, others[i]));
+    NORMA_TRY(norma_config_refuse_given(config, others,
+                                        "not with --construction teacher, which draws a network of "
+                                        "--width neurons and its inputs"));
     if (!norma_config_has(config, "width"))
-        return NORMA_FAIL(norma_config_blame(config, "construction"),
-                          "%s: teacher needs the width of the network that is drawn: give --width",
-                          norma_config_where(config, "construction"));
-    static const char *const repeats[] = {"replicas", "replica-offset"};
-    for (size_t i = 0; i < sizeof repeats / sizeof repeats[0]; i++)
-        if (norma_config_has(config, "student") && norma_config_is_given(config, repeats[i]))
-            return NORMA_FAIL(norma_config_blame(config, repeats[i]),
-                              "%s: a student was trained for one teacher, that of replica 0; "
-                              "leave it out",
-                              norma_config_where(config, repeats[i]));
-    return NORMA_OK;
+        return norma_config_refuse(
+            config, "construction",
+            "teacher needs the width of the network that is drawn: give --width");
+    static const char *const repeats[] = {"replicas", "replica-offset", NULL};
+    if (!norma_config_has(config, "student"))
+        return NORMA_OK;
+    return norma_config_refuse_given(
+        config, repeats, "a student was trained for one teacher, that of replica 0; leave it out");
 }
 
 norma_status norma_reconstruct_teacher_read(const norma_runtime *runtime,
