@@ -329,7 +329,7 @@ static void release(norma_checkpoint **checkpoint)
     NORMA_FREE(*checkpoint);
 }
 
-/* What rank 0 found, on all ranks. */
+/* Gives all ranks what rank 0 found. */
 static norma_status share(norma_checkpoint *c)
 {
     int flags[] = {c->resumed ? 1 : 0, c->final ? 1 : 0};

@@ -180,7 +180,7 @@ static double relative_residual(const work *w, double rmse)
     return size > 0 ? rmse * sqrt((double)(w->n_groups * w->n)) / size : 0;
 }
 
-/* What the groups that did not speak would have been warned of. */
+/* Prints one warning for all groups, since only the first one prints its own. */
 static void warn(const work *w)
 {
     int64_t n = 0;

@@ -33,9 +33,8 @@ int64_t norma_deep_unknowns(const norma_deep_shape *s)
     return n;
 }
 
-/* Kernels of what lies below and of a layer, and above it. */
-static void find_kernels(const norma_deep_shape *s, norma_kernel_shape *below,
-                         norma_kernel_shape *above)
+void norma_deep_kernels(const norma_deep_shape *s, norma_kernel_shape *below,
+                        norma_kernel_shape *above)
 {
     norma_kernel_shape low = {1, 1};
     norma_kernel_shape high = norma_deep_composite(s);
@@ -59,7 +58,7 @@ static double place(const norma_deep_shape *s, norma_deep *d)
     int64_t offset = 0;
     int64_t c0 = s->width[0];
     int64_t out = s->width[s->n_layers];
-    find_kernels(s, below, above);
+    norma_deep_kernels(s, below, above);
     for (int part = 0; part < N_PARTS; part++)
         for (int64_t l = 1; l <= s->n_layers; l++) {
             int64_t c = s->width[l];

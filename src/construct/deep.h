@@ -65,6 +65,11 @@ int64_t norma_deep_equations(const norma_deep_shape *shape);
 int64_t norma_deep_unknowns(const norma_deep_shape *shape);
 norma_kernel_shape norma_deep_composite(const norma_deep_shape *shape);
 
+/* below[l], above[l], l = 1 ... L: kernels of the product of layers 1 ... l, and of those above l.
+ * Both have NORMA_DEEP_MOST + 1 places. */
+void norma_deep_kernels(const norma_deep_shape *shape, norma_kernel_shape *below,
+                        norma_kernel_shape *above);
+
 /* Bytes of a source, and of its solution by dense factors on one rank; operations of an iteration
  * of that. */
 double norma_deep_source_bytes(const norma_deep_shape *shape);

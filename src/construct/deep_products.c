@@ -134,16 +134,13 @@ struct norma_deep_block {
 /* Numbers above and below a channel of a layer, the most of all layers. */
 static int64_t most_numbers(const norma_deep_shape *s)
 {
+    norma_kernel_shape below[NORMA_DEEP_MOST + 1];
+    norma_kernel_shape above[NORMA_DEEP_MOST + 1];
     int64_t most = 0;
-    norma_deep_shape part_of = *s;
+    norma_deep_kernels(s, below, above);
     for (int64_t l = 1; l <= s->n_layers; l++) {
-        part_of.n_layers = l;
-        const norma_kernel_shape whole = norma_deep_composite(s);
-        const norma_kernel_shape low = norma_deep_composite(&part_of);
-        const norma_kernel_shape high = {whole.height - low.height + 1,
-                                         whole.width - low.width + 1};
-        int64_t n =
-            norma_kernel_taps(low) * s->width[0] + norma_kernel_taps(high) * s->width[s->n_layers];
+        int64_t n = norma_kernel_taps(below[l]) * s->width[0] +
+                    norma_kernel_taps(above[l]) * s->width[s->n_layers];
         most = n > most ? n : most;
     }
     return most;

@@ -5,6 +5,8 @@
 
 #include "src/base/mem_count.h"
 
+#include <stdio.h>
+
 /* `call` must return NORMA_OK on all ranks, and take `planned` bytes on the one that takes most. */
 #define norma_test_takes_all(planned, call)                                                        \
     do {                                                                                           \

@@ -12,7 +12,6 @@
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 static const norma_grid_shape grids[] = {{1, 1}, {1, 2}, {2, 1}, {1, 3}, {3, 1},

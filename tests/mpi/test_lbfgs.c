@@ -70,7 +70,6 @@ static norma_lbfgs_problem dense_problem(dense *d)
                                  .name = "lbfgs"};
 }
 
-/* Minimizes from d->x and gives all of it to every rank. */
 /* Of all ranks. */
 static double largest_of(double bytes)
 {
@@ -78,6 +77,7 @@ static double largest_of(double bytes)
     return bytes;
 }
 
+/* Minimizes from d->x and gives all of it to every rank. */
 static norma_lbfgs_result run(dense *d, const norma_lbfgs_problem *p)
 {
     norma_lbfgs_result result = {0};

@@ -10,7 +10,6 @@
 #include "src/stats/spectral.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { max_steps = 80 };

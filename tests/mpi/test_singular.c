@@ -14,7 +14,6 @@
 #include <math.h>
 #include <omp.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 static const norma_grid_shape grids[] = {{1, 1}, {1, 2}, {2, 1}, {1, 3}, {3, 1},

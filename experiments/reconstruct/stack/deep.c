@@ -90,14 +90,12 @@ static norma_status parse_widths(const norma_config *config, norma_deep_shape *s
 /* A layer must pass on all that meets in it, from inputs below to outputs above. */
 static int64_t find_cut(const norma_deep_shape *s, int64_t l)
 {
-    norma_deep_shape part = *s;
-    part.n_layers = l;
-    int64_t below = norma_kernel_taps(norma_deep_composite(&part)) * s->width[0];
-    part = *s;
-    for (int64_t k = 1; k <= l; k++)
-        part.kernel[k] = (norma_kernel_shape){1, 1};
-    int64_t above = norma_kernel_taps(norma_deep_composite(&part)) * s->width[s->n_layers];
-    return below < above ? below : above;
+    norma_kernel_shape below[NORMA_DEEP_MOST + 1];
+    norma_kernel_shape above[NORMA_DEEP_MOST + 1];
+    norma_deep_kernels(s, below, above);
+    int64_t n_below = norma_kernel_taps(below[l]) * s->width[0];
+    int64_t n_above = norma_kernel_taps(above[l]) * s->width[s->n_layers];
+    return n_below < n_above ? n_below : n_above;
 }
 
 /* Hidden widths with the sum that the theorem and --excess ask for: four times the cut up to three
