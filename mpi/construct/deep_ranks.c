@@ -5,7 +5,7 @@
 #include "mpi/runtime/agree.h"
 #include "mpi/values/singular.h"
 #include "src/base/index.h"
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 #include "src/construct/deep_products.h"
 
 #include <float.h>
@@ -45,11 +45,18 @@ static norma_grid_shape gram_grid(int64_t unknowns, int n_ranks)
     return norma_grid_choose_local(n_ranks, n_blocks, n_blocks);
 }
 
+/* Measures or allocates: src/base/mem_place.h. */
+static norma_status place_lists(int64_t n_rows, int64_t n_columns, int64_t **rows,
+                                int64_t **columns, double *bytes)
+{
+    NORMA_TRY(NORMA_PLACE(*rows, n_rows, bytes));
+    return NORMA_PLACE(*columns, n_columns, bytes);
+}
+
 /* The global rows and columns of a matrix that this rank holds; owned by the caller. */
 static norma_status list_local(const norma_dmat *a, int64_t **rows, int64_t **columns)
 {
-    NORMA_TRY(NORMA_ALLOC(*rows, a->n_local_rows));
-    NORMA_TRY(NORMA_ALLOC(*columns, a->n_local_columns));
+    NORMA_TRY(place_lists(a->n_local_rows, a->n_local_columns, rows, columns, NULL));
     for (int64_t i = 0; i < a->n_local_rows; i++)
         (*rows)[i] = norma_layout_global_local(&a->rows, a->grid->row, i);
     for (int64_t j = 0; j < a->n_local_columns; j++)
@@ -266,12 +273,17 @@ done:
     return status;
 }
 
+static norma_status place_values(int64_t n, int64_t unknowns, double **sigma, double *bytes)
+{
+    return NORMA_PLACE(*sigma, n < unknowns ? n : unknowns, bytes);
+}
+
 /* Both at once: *rank counts values above rounding; the condition is +inf where the last is 0. */
 static norma_status measure(ranks *r, int64_t *rank, double *condition)
 {
     double *sigma = NULL;
     int64_t n = r->n < r->unknowns ? r->n : r->unknowns;
-    norma_status status = norma_agree(r->comm, NORMA_ALLOC(sigma, n));
+    norma_status status = norma_agree(r->comm, place_values(r->n, r->unknowns, &sigma, NULL));
     if (status == NORMA_OK)
         status = find_values(r, sigma);
     if (status == NORMA_OK) {
@@ -304,13 +316,18 @@ static norma_status agree(void *context, norma_status status)
     return norma_agree(r->comm, status);
 }
 
+static norma_status place_vectors(ranks *r, double *bytes)
+{
+    return NORMA_PLACE(r->vectors, 3 * r->n + 4 * r->unknowns, bytes);
+}
+
 static norma_status create_local(MPI_Comm comm, norma_deep *d, ranks **out)
 {
     ranks *r = NULL;
     NORMA_TRY(NORMA_CALLOC(r, 1));
     *out = r;
     *r = (ranks){.d = d, .comm = comm, .n = d->n_equations, .unknowns = d->n_unknowns};
-    NORMA_TRY(NORMA_ALLOC(r->vectors, 3 * r->n + 4 * r->unknowns));
+    NORMA_TRY(place_vectors(r, NULL));
     r->error = r->vectors;
     r->product = r->error + r->n;
     r->room = r->product + r->n;
@@ -357,23 +374,50 @@ norma_status norma_deep_ranks_check_local(const norma_deep_shape *s, int n_ranks
     return norma_singular_check_local(NORMA_SINGULAR_AUTO, n, unknowns, n_ranks);
 }
 
+/* Rows and columns of a matrix on the rank that holds most, at *rows and *columns, and the bytes of
+ * their lists and of the objects around. */
+static double count_local(int64_t n_rows, int64_t n_columns, int64_t block, norma_grid_shape grid,
+                          int64_t *rows, int64_t *columns)
+{
+    double bytes = (double)(sizeof(norma_grid) + sizeof(norma_dmat));
+    int64_t *lists[2] = {NULL, NULL};
+    *rows = norma_dmat_largest_share_local(n_rows, 1, block, (norma_grid_shape){grid.n_rows, 1});
+    *columns =
+        norma_dmat_largest_share_local(1, n_columns, block, (norma_grid_shape){1, grid.n_columns});
+    (void)place_lists(*rows, *columns, &lists[0], &lists[1], &bytes);
+    return bytes;
+}
+
+static double step_bytes(const norma_deep_shape *s, int64_t unknowns, int n_ranks)
+{
+    const norma_grid_shape grid = gram_grid(unknowns, n_ranks);
+    int64_t rows = 0;
+    int64_t columns = 0;
+    double bytes = count_local(unknowns, unknowns, BLOCK, grid, &rows, &columns);
+    return bytes + 8 * (double)norma_dmat_largest_local(unknowns, BLOCK, grid) +
+           norma_factor_bytes_local(unknowns, BLOCK, grid, false) +
+           norma_deep_block_bytes(s, rows, columns);
+}
+
+static double values_bytes(int64_t n, int64_t unknowns, int n_ranks, int n_threads)
+{
+    const norma_grid_shape grid =
+        norma_singular_grid_local(NORMA_SINGULAR_AUTO, n, unknowns, n_ranks);
+    int64_t block = norma_singular_block_local(NORMA_SINGULAR_AUTO, n, unknowns);
+    int64_t ignored[2] = {0, 0};
+    double bytes = count_local(n, unknowns, block, grid, &ignored[0], &ignored[1]);
+    double *sigma = NULL;
+    (void)place_values(n, unknowns, &sigma, &bytes);
+    return bytes + norma_singular_bytes_local(NORMA_SINGULAR_AUTO, n, unknowns, grid, n_threads);
+}
+
 double norma_deep_ranks_bytes_local(const norma_deep_shape *s, int n_ranks, int n_threads)
 {
-    int64_t n = norma_deep_equations(s);
-    int64_t unknowns = norma_deep_unknowns(s);
-    const norma_grid_shape grid = gram_grid(unknowns, n_ranks);
-    int64_t rows =
-        norma_dmat_largest_share_local(unknowns, 1, BLOCK, (norma_grid_shape){grid.n_rows, 1});
-    int64_t columns =
-        norma_dmat_largest_share_local(1, unknowns, BLOCK, (norma_grid_shape){1, grid.n_columns});
-    double steps = 8 * (double)norma_dmat_largest_local(unknowns, BLOCK, grid) +
-                   norma_factor_bytes_local(unknowns, BLOCK, grid, false) +
-                   norma_deep_block_bytes(s, rows, columns) + 8 * (double)(rows + columns);
-    double values = norma_singular_bytes_local(
-        NORMA_SINGULAR_AUTO, n, unknowns,
-        norma_singular_grid_local(NORMA_SINGULAR_AUTO, n, unknowns, n_ranks), n_threads);
-    double vectors = 8 * (5 * (double)n + 7 * (double)unknowns);
-    return norma_deep_source_bytes(s) + vectors + fmax(steps, values);
+    ranks r = {.n = norma_deep_equations(s), .unknowns = norma_deep_unknowns(s)};
+    double bytes = norma_deep_source_bytes(s) + norma_deep_search_bytes(s, true) + (double)sizeof r;
+    (void)place_vectors(&r, &bytes);
+    return bytes + fmax(step_bytes(s, r.unknowns, n_ranks),
+                        values_bytes(r.n, r.unknowns, n_ranks, n_threads));
 }
 
 double norma_deep_ranks_step_flops_local(const norma_deep_shape *s)

@@ -41,6 +41,9 @@ struct norma_deep_engine {
     norma_status (*agree)(void *context, norma_status status);
 };
 
+/* Bytes of the arrays of a search; `bends`: its engine has find_again. */
+double norma_deep_search_bytes(const norma_deep_shape *shape, bool bends);
+
 /* Dense factors of J and of J with its damping, with orthogonal transformations alone. */
 NORMA_MUST_USE norma_status norma_deep_dense_create(norma_deep *deep, norma_deep_engine *engine);
 void norma_deep_dense_destroy(norma_deep_engine *engine);

@@ -1,7 +1,7 @@
 #include "src/construct/deep_products.h"
 
 #include "src/base/index.h"
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 
 #include <cblas.h>
 #include <string.h>
@@ -127,8 +127,8 @@ struct norma_deep_block {
     int64_t n_rows, n_columns;
     const int64_t *rows, *columns;                              /* borrowed */
     part row[NORMA_DEEP_MOST + 1], column[NORMA_DEEP_MOST + 1]; /* [1 ... L] */
-    double *storage;                                            /* owned, of all that follow */
-    double *over, *under;                                       /* [TILE][n_rows] */
+    double *packed;       /* owned: all that is above and below the channels */
+    double *over, *under; /* [TILE][n_rows], the first one owned with both */
 };
 
 /* Numbers above and below a channel of a layer, the most of all layers. */
@@ -146,10 +146,19 @@ static int64_t most_numbers(const norma_deep_shape *s)
     return most;
 }
 
+/* Measures or allocates: src/base/mem_place.h. */
+static norma_status place(norma_deep_block *b, const norma_deep_shape *s, double *bytes)
+{
+    NORMA_TRY(NORMA_PLACE_UNSET(b->packed, b->n_rows + b->n_columns, most_numbers(s), bytes));
+    return NORMA_PLACE_UNSET(b->over, 2 * b->n_rows, TILE, bytes);
+}
+
 double norma_deep_block_bytes(const norma_deep_shape *s, int64_t n_rows, int64_t n_columns)
 {
-    double packed = (double)most_numbers(s) * ((double)n_rows + (double)n_columns);
-    return 8 * (packed + 2.0 * TILE * (double)n_rows);
+    norma_deep_block b = {.n_rows = n_rows, .n_columns = n_columns};
+    double bytes = sizeof b;
+    (void)place(&b, s, &bytes);
+    return bytes;
 }
 
 static double *place_parts(const norma_deep *d, int64_t n, const int64_t *list, part *parts,
@@ -182,11 +191,9 @@ norma_status norma_deep_block_create(const norma_deep *d, int64_t n_rows, const 
     NORMA_GOTO(status, status);
     *b = (norma_deep_block){
         .d = d, .n_rows = n_rows, .rows = rows, .n_columns = n_columns, .columns = columns};
-    NORMA_GOTO(status, NORMA_ALLOC(b->storage, most_numbers(&d->shape) * (n_rows + n_columns) +
-                                                   2 * n_rows * TILE));
-    b->over = b->storage;
+    NORMA_GOTO(status, place(b, &d->shape, NULL));
     b->under = b->over + TILE * n_rows;
-    double *free = place_parts(d, n_rows, rows, b->row, b->under + TILE * n_rows);
+    double *free = place_parts(d, n_rows, rows, b->row, b->packed);
     (void)place_parts(d, n_columns, columns, b->column, free);
     *out = b;
     b = NULL;
@@ -199,7 +206,8 @@ void norma_deep_block_destroy(norma_deep_block **block)
 {
     if (!*block)
         return;
-    NORMA_FREE((*block)->storage);
+    NORMA_FREE((*block)->packed);
+    NORMA_FREE((*block)->over);
     NORMA_FREE(*block);
 }
 

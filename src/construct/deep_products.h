@@ -35,7 +35,7 @@ NORMA_MUST_USE norma_status norma_deep_block_create(const norma_deep *deep, int6
                                                     const int64_t *columns, norma_deep_block **out);
 void norma_deep_block_destroy(norma_deep_block **block);
 
-/* Bytes of the workspaces, at most. */
+/* Bytes of the workspaces. */
 double norma_deep_block_bytes(const norma_deep_shape *shape, int64_t n_rows, int64_t n_columns);
 
 /* values[n_columns][leading], column-major: the block. The product for layers l and m is

@@ -1,5 +1,5 @@
 /* Levenberg-Marquardt for deep linear sources. */
-#include "src/base/mem.h"
+#include "src/base/mem_place.h"
 #include "src/construct/deep_engine.h"
 
 #include <cblas.h>
@@ -36,17 +36,26 @@ typedef struct search {
     double *bend, *curvature; /* [unknowns], [n]; without find_again NULL */
 } search;
 
-static norma_status allocate(search *s)
+/* Measures or allocates: src/base/mem_place.h. */
+static norma_status place(search *s, bool bends, double *bytes)
 {
-    NORMA_TRY(NORMA_ALLOC(s->residual, s->n));
-    NORMA_TRY(NORMA_ALLOC(s->map, s->n));
-    NORMA_TRY(NORMA_ALLOC(s->step, s->unknowns));
-    NORMA_TRY(NORMA_ALLOC(s->gamma, s->unknowns));
-    if (s->engine->find_again) {
-        NORMA_TRY(NORMA_ALLOC(s->bend, s->unknowns));
-        NORMA_TRY(NORMA_ALLOC(s->curvature, s->n));
+    NORMA_TRY(NORMA_PLACE(s->residual, s->n, bytes));
+    NORMA_TRY(NORMA_PLACE(s->map, s->n, bytes));
+    NORMA_TRY(NORMA_PLACE(s->step, s->unknowns, bytes));
+    NORMA_TRY(NORMA_PLACE(s->gamma, s->unknowns, bytes));
+    if (bends) {
+        NORMA_TRY(NORMA_PLACE(s->bend, s->unknowns, bytes));
+        NORMA_TRY(NORMA_PLACE(s->curvature, s->n, bytes));
     }
-    return NORMA_ALLOC(s->best, s->unknowns);
+    return NORMA_PLACE(s->best, s->unknowns, bytes);
+}
+
+double norma_deep_search_bytes(const norma_deep_shape *shape, bool bends)
+{
+    search s = {.n = norma_deep_equations(shape), .unknowns = norma_deep_unknowns(shape)};
+    double bytes = 0;
+    (void)place(&s, bends, &bytes);
+    return bytes;
 }
 
 static void release(search *s)
@@ -279,7 +288,7 @@ norma_status norma_deep_solve(norma_deep *d, const double *target, const norma_d
                 .n = d->n_equations,
                 .unknowns = d->n_unknowns};
     memset(report, 0, sizeof *report);
-    norma_status own = allocate(&s);
+    norma_status own = place(&s, s.engine->find_again != NULL, NULL);
     if (own == NORMA_OK && !how->engine)
         own = norma_deep_dense_create(d, &dense);
     norma_status status = own;

@@ -1,7 +1,7 @@
 /* mpi/construct: a search by ranks together against the dense one: steps with and without damping
  * against their normal equations, a layer alone, rank, floor and condition; a target with kernels
  * in all layers solved to the floor, thin layers found, bytes measured. */
-#include "tests/harness/mpi_harness.h"
+#include "tests/harness/mpi_memory.h"
 
 #include "mpi/construct/deep_ranks.h"
 #include "mpi/runtime/agree.h"
@@ -9,6 +9,7 @@
 #include "src/construct/deep_products.h"
 
 #include <math.h>
+#include <omp.h>
 #include <string.h>
 
 static double noise(int64_t k)
@@ -70,6 +71,39 @@ static double gradient_left(const norma_deep *d, const double *b, const double *
     }
     NORMA_FREE(room);
     return largest / scale;
+}
+
+/* Makes an engine and takes its first step. */
+static norma_status step_once(norma_deep *d, const double *b, double *x, norma_deep_engine *engine)
+{
+    double left = 0;
+    NORMA_TRY(norma_deep_ranks_create(norma_test_runtime->world, d, engine));
+    return engine->find_step(engine->context, 1, b, x, &left);
+}
+
+/* One rank takes what is planned, with the arrays of the source and of the search; of several some
+ * hold windows together, which are not counted. */
+static void test_memory(void **state)
+{
+    (void)state;
+    norma_deep *d = draw(linear);
+    norma_deep_engine engine = {0};
+    double *b = NULL;
+    const int n_ranks = norma_test_runtime->size;
+    norma_test_ok_all(NORMA_CALLOC(b, d->n_equations + d->n_unknowns));
+    b[0] = 1;
+    double planned = norma_deep_ranks_bytes_local(&linear, n_ranks, omp_get_max_threads()) -
+                     norma_deep_source_bytes(&linear) - norma_deep_search_bytes(&linear, true);
+    if (n_ranks == 1) {
+        norma_test_takes_all(planned, step_once(d, b, b + d->n_equations, &engine));
+    } else {
+        int64_t before = norma_mem_count_bytes();
+        norma_test_ok_all(step_once(d, b, b + d->n_equations, &engine));
+        norma_test_check_all((double)(norma_mem_count_bytes() - before) <= planned);
+    }
+    NORMA_FREE(b);
+    norma_deep_ranks_destroy(&engine);
+    norma_deep_destroy(&d);
 }
 
 static void test_steps(void **state)
@@ -185,6 +219,7 @@ static void test_thin(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_memory),
     cmocka_unit_test(test_steps),
     cmocka_unit_test(test_solution),
     cmocka_unit_test(test_thin),

@@ -2,7 +2,7 @@
  * against sums written out, products and blocks of the Jacobian against its rows, solutions with
  * kernels in one layer and in two, ranks of thin layers.
  */
-#include "tests/harness/harness.h"
+#include "tests/harness/planned_memory.h"
 
 #include "src/base/mem.h"
 #include "src/construct/deep_products.h"
@@ -106,7 +106,9 @@ static void test_products(void **state)
         norma_test_check(fabs(sum - back[k]) < 1e-12);
         norma_test_check(fabs(square - squares[k]) < 1e-13 * square);
     }
-    norma_test_ok(norma_deep_block_create(d, N_ROWS, some_rows, N_COLUMNS, some_columns, &block));
+    norma_test_takes(
+        norma_deep_block_bytes(&d->shape, N_ROWS, N_COLUMNS),
+        norma_deep_block_create(d, N_ROWS, some_rows, N_COLUMNS, some_columns, &block));
     norma_deep_block_fill(block, N_ROWS + 2, &part[0][0]);
     for (int b = 0; b < N_COLUMNS; b++)
         for (int a = 0; a < N_ROWS; a++) {
