@@ -65,12 +65,12 @@ norma_job_choose_launcher() {
     # srun of Slurm 22.05 and later does not take the batch script's value by itself.
     srun) norma_job_launcher=(srun --mpi=pmix --cpus-per-task "$OMP_NUM_THREADS") ;;
     mpirun)
-        # Unbound: mpirun counts cores where Slurm may count hardware threads, and would pin a rank
-        # with several threads to one core.
-        # Jobs of a user share Open MPI's folder of sessions on a node, which one that ends takes away
-        # from one that starts: each has its own.
+        # Jobs of a user share Open MPI's folder of sessions on a node, and a job that ends removes it
+        # from one that starts: each job has its own.
         norma_job_sessions="${TMPDIR:-/tmp}/norma-${SLURM_JOB_ID:-$$}"
         export OMPI_MCA_orte_tmpdir_base="$norma_job_sessions"
+        # Unbound: mpirun counts cores where Slurm may count hardware threads, and would pin a rank
+        # with several threads to one core.
         # shellcheck disable=SC2206 # a list of flags
         norma_job_launcher=(mpirun -n "${SLURM_NTASKS:-1}" ${NORMA_MPIRUN_FLAGS:---bind-to none})
         if mpirun -q -n 1 true >/dev/null 2>&1; then # Open MPI 4 without a banner of its own
@@ -101,8 +101,7 @@ norma_job_option() {
     case "$config" in
     *.yaml | *.yml)
         if [ -z "$value" ] && [ -f "$config" ]; then
-            value=$(sed -n "s/^ *${name#--}: *//p" "$config" | head -n 1)
-            value=${value%% #*}
+            value=$(sed -n "s/[[:space:]]\{1,\}#.*//; s/[[:space:]]*\$//; s/^ *${name#--}: *//p" "$config" | head -n 1)
             value=${value#[\"\']}
             value=${value%[\"\']}
         fi
@@ -174,10 +173,10 @@ norma_job_pass() {
     fi
 }
 
-# SIGTERM: Slurm's at the end of the time, which may be extended by another go, or somebody's ahead
-# of it, who wants the job to end.
+# SIGTERM comes from Slurm at the end of the time, and another go continues the run. Ahead of the end,
+# or where the job has none, it comes from scancel: the job is to end.
 norma_job_terminate() {
-    if [ "$(date +%s)" -lt "$((${SLURM_JOB_END_TIME:-0} - 5))" ]; then
+    if [ -z "${SLURM_JOB_END_TIME:-}" ] || [ "$(date +%s)" -lt "$((SLURM_JOB_END_TIME - 5))" ]; then
         norma_job_cancelled=yes
     fi
     # mpirun would end the ranks and return 1.
@@ -221,12 +220,11 @@ norma_job_run() {
     trap 'norma_job_pass USR1' USR1
     trap 'norma_job_pass USR2' USR2
     trap norma_job_terminate TERM
-    code=0
-    wait "$norma_job_pid" || code=$?
     while kill -0 "$norma_job_pid" 2>/dev/null; do # a signal ends wait, not the run
-        code=0
-        wait "$norma_job_pid" || code=$?
+        wait "$norma_job_pid"
     done
+    code=0
+    wait "$norma_job_pid" || code=$? # bash keeps it, also where a signal ended the wait before
     trap - USR1 USR2 TERM
 
     [ -z "${norma_job_sessions:-}" ] || rm -rf "$norma_job_sessions"
