@@ -129,10 +129,10 @@ void norma_chain_block_entry(norma_chain_block *block, int64_t lane, const void 
 /* Bytes of a piece. */
 int64_t norma_chain_piece_size(const norma_chain_layout *layout, const norma_chain_piece *piece);
 
-/* Changes a piece, and the beginning of a state, of a chain in whose run the layers before[] were
- * recorded and up to whose last one setup->schedule has no others: records of layers that are not
- * recorded any more go, the others get their new numbers. In place; *size shrinks. NORMA_CONFIG
- * when they are none of the cell. */
+/* Renumber the records of a piece, and the counts in a state, of a shallower run that recorded the
+ * layers before[]. Up to its last layer setup->schedule has no further ones. Records of layers that
+ * this run does not record are removed. In place; *size shrinks. NORMA_CONFIG when the piece does
+ * not fit the cell. */
 NORMA_MUST_USE norma_status norma_chain_piece_renumber(const norma_chain_setup *setup,
                                                        const norma_chain_cell *cell,
                                                        const norma_chain_schedule *before,

@@ -194,9 +194,9 @@ static norma_status compare(norma_chain_run *run, const norma_chain_task *block)
     return status;
 }
 
-/* The outcome of a finished block into the file and the journal, behind its state where --save
- * keeps it. The first replica comes last: only
- * a block that is kept whole has no use for its state. Local to the team's root. */
+/* Writes the outcome of a finished block into the file and the journal, behind its state where
+ * --save keeps it. The first replica comes last: only a block that is kept whole has no use for its
+ * state. Local to the team's root. */
 static norma_status keep(norma_chain_run *run, const norma_chain_task *block)
 {
     const norma_chain_layout *layout = norma_chain_block_layout(run->block);

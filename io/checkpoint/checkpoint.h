@@ -51,7 +51,7 @@ typedef struct norma_checkpoint_options {
 uint64_t norma_checkpoint_hash_local(const void *bytes, int64_t size);
 
 /* The value of a key in the configuration of the checkpoint of `output`, a counted text; *value =
- * NULL when there is not a checkpoint or no such key. Collective over world, equal on all ranks. */
+ * NULL when there is no checkpoint or no such key. Collective over world, equal on all ranks. */
 NORMA_MUST_USE norma_status norma_checkpoint_recall(MPI_Comm world, const char *output,
                                                     const char *key, char **value);
 

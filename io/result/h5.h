@@ -77,7 +77,7 @@ NORMA_MUST_USE norma_status norma_h5_set_numbers(hid_t object, const char *name,
 NORMA_MUST_USE norma_status norma_h5_get_text_local(hid_t object, const char *name, char **text);
 
 /* The same for a dataset that is a text (result files store a fixed length, h5py a variable one):
- * *text = NULL when it is no scalar text. */
+ * *text = NULL when it is not a scalar text. */
 NORMA_MUST_USE norma_status norma_h5_read_text_local(hid_t dataset, char **text);
 
 #endif
